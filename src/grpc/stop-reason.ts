@@ -1,0 +1,30 @@
+/** Why no further attempt of a call was made: the closed set of the trailer, the log field and the metric label. */
+export const stopReasons = [
+  'ok',
+  'fatal_status',
+  'no_policy',
+  'attempts_exhausted',
+  'throttled',
+  'pushback',
+  'buffer_exceeded',
+  'backoff_beyond_deadline',
+  'deadline_exceeded',
+  'client_cancelled',
+  'no_backend',
+  'pinned',
+  'pin_unknown',
+  'pinned_backend_unavailable',
+  'pinned_backend_busy',
+  'session_lost',
+  'backend_lost',
+  'invalid_directive',
+  'malformed_request',
+  'message_too_large',
+  'headers_too_large',
+  'overloaded',
+  'drain_timeout',
+  'committed',
+  'internal',
+] as const;
+
+export type StopReason = (typeof stopReasons)[number];

@@ -1,0 +1,43 @@
+import type { BackendId } from '../grpc/backend-id.js';
+import type { StatusCode } from '../grpc/status.js';
+import type { StopReason } from '../grpc/stop-reason.js';
+import type { AttemptCause, CommitCause } from '../policy/types.js';
+
+/** One attempt of a call that has ended. Times are clock milliseconds. */
+export interface AttemptRecord {
+  /** Null where no backend was reached. */
+  readonly backend: BackendId | null;
+  readonly cause: AttemptCause;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** `cancelled`: ended by us; `lost`: its connection went; otherwise what its status says. */
+  readonly result: 'ok' | 'failed' | 'lost' | 'cancelled' | 'unplaced';
+  readonly code: StatusCode;
+  /** Percent-decoded grpc-message, for people. */
+  readonly message: string;
+}
+
+/** One call that has ended: what the log, the metrics, the dashboard and the demo are made of. */
+export interface CallRecord {
+  readonly id: string;
+  /** `:path`, as the client sent it. */
+  readonly method: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly code: StatusCode;
+  readonly message: string;
+  readonly reason: StopReason;
+  readonly origin: 'backend' | 'proxy';
+  readonly attempts: readonly AttemptRecord[];
+  /** Policy attempts beyond the first. */
+  readonly retries: number;
+  readonly commit: CommitCause | null;
+  /** Bytes; the most that the replay buffer held for this call. */
+  readonly replayPeak: number;
+  readonly deadlineAt: number | null;
+}
+
+/** Implemented by telemetry, the demo and tests; called once per call, at its end, in its turn. */
+export interface CallObserver {
+  onCallEnded(record: CallRecord): void;
+}
