@@ -14,7 +14,10 @@ export type Reach =
   | 'processed';
 
 /** What `grpc-retry-pushback-ms` in an answer says (A6, Pushback). */
-export type Pushback = { readonly kind: 'none' } | { readonly kind: 'never' } | { readonly kind: 'after'; readonly ms: Millis };
+export type Pushback =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'never' }
+  | { readonly kind: 'after'; readonly ms: Millis };
 
 /** Who ended an attempt: the backend's own answer, the loss of its connection, or this proxy. */
 export type EndedBy = 'backend' | 'loss' | 'proxy';

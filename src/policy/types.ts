@@ -27,7 +27,12 @@ export type Placement = { readonly kind: 'any' };
 
 /** What happened to a call. Events about an attempt that is over change nothing. */
 export type CallEvent =
-  | { readonly type: 'started'; readonly deadlineAt: Millis | null; readonly placement: Placement; readonly policy: 'on' | 'off' }
+  | {
+      readonly type: 'started';
+      readonly deadlineAt: Millis | null;
+      readonly placement: Placement;
+      readonly policy: 'on' | 'off';
+    }
   | { readonly type: 'attemptPlaced'; readonly attempt: AttemptId; readonly backend: BackendId }
   /** Response headers that are not Trailers-Only. */
   | { readonly type: 'headersReceived'; readonly attempt: AttemptId }

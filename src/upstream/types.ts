@@ -2,7 +2,9 @@ import type { BackendId } from '../grpc/backend-id.js';
 import type { Http2Connection, Http2Stream, StreamEvents } from '../http2/types.js';
 
 /** Where a backend is reached. */
-export type Endpoint = { readonly kind: 'tcp'; readonly host: string; readonly port: number } | { readonly kind: 'unix'; readonly path: string };
+export type Endpoint =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string };
 
 /** One connection's life: a backend that comes back is a new generation (D15, D19). */
 export type Generation = number;
