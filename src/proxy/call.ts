@@ -1,0 +1,476 @@
+import { createMessageScanner, type MessageScanner } from '../grpc/message-frames.js';
+import type { MetadataField } from '../grpc/metadata.js';
+import { type Millis, millis } from '../grpc/millis.js';
+import { decodeMessage } from '../grpc/percent.js';
+import type { IncomingCall } from '../grpc/request.js';
+import { attemptFields } from '../grpc/rewrite.js';
+import { Status, type StatusCode } from '../grpc/status.js';
+import type { StopReason } from '../grpc/stop-reason.js';
+import {
+  ErrorCode,
+  type HeaderField,
+  type Http2Connection,
+  type Http2Stream,
+  type StreamEnd,
+  type StreamEvents,
+} from '../http2/types.js';
+import { type CallState, createCall, transition } from '../policy/call.js';
+import type { AttemptId, CallEvent, CommitCause, Decision, Env, Plan } from '../policy/types.js';
+import { createReplayBuffer } from '../replay/buffer.js';
+import type { ReplayBudget, ReplayBuffer } from '../replay/types.js';
+import type { AlarmHandle } from '../runtime/ports.js';
+import { type AnswerNotes, initialAnswer, localAnswer, localTrailers, relayedEnd } from './answer.js';
+import { Attempt, type AttemptOwner } from './attempt.js';
+import type { AttemptRecord, CallRecord } from './observer.js';
+import type { ProxyParts } from './parts.js';
+
+/** Where a call came from: its client's connection. */
+export interface CallHome {
+  readonly connection: Http2Connection;
+  /** The client connection's share of replay bytes. */
+  readonly replay: ReplayBudget;
+  /** The call is over: forget it. */
+  callEnded(call: Call): void;
+}
+
+/**
+ * One call: feeds the machine of policy/ with what the wire says, and does what it decides. Decides nothing itself.
+ * Owner of the client's stream, the request's bytes, the attempts and one alarm.
+ */
+export class Call implements StreamEvents, AttemptOwner {
+  readonly stream: Http2Stream;
+  private readonly home: CallHome;
+  private readonly parts: ProxyParts;
+  private readonly request: IncomingCall;
+  private readonly plan: Plan;
+  private readonly state: CallState;
+  private readonly buffer: ReplayBuffer;
+  private readonly scanner: MessageScanner = createMessageScanner();
+  private readonly startedAt: number;
+  private readonly deadlineAt: Millis | null;
+  /** Every attempt, in order of start; an attempt's id is its index + 1 (policy/types.ts). */
+  private readonly attempts: Attempt[] = [];
+  private winner: Attempt | null = null;
+  private commitCause: CommitCause | null = null;
+  private headersForwarded = false;
+  private overflowTold = false;
+  private done = false;
+  private alarm: AlarmHandle | null = null;
+  private running = false;
+  private backlog: CallEvent[] | null = null;
+  private callId: string | null = null;
+  private readonly env: Env;
+  private now: Millis;
+  private readonly ring = (): void => this.dispatch({ type: 'woke' });
+
+  constructor(home: CallHome, parts: ProxyParts, stream: Http2Stream, request: IncomingCall) {
+    this.home = home;
+    this.parts = parts;
+    this.stream = stream;
+    this.request = request;
+    this.now = millis(parts.clock.now());
+    this.startedAt = this.now;
+    this.deadlineAt = request.timeout === null ? null : millis(this.startedAt + request.timeout);
+    this.plan = parts.planFor(request.path);
+    this.state = createCall(this.plan);
+    this.buffer = createReplayBuffer(home.replay, parts.callLimit);
+    this.env = { now: this.now, random: () => parts.random.next(), throttled: false };
+  }
+
+  /** The id in the log; made on demand, as most calls never need one. */
+  get id(): string {
+    this.callId ??= this.parts.nextCallId();
+    return this.callId;
+  }
+
+  /** @param endStream the request has no bytes */
+  start(endStream: boolean): void {
+    if (endStream) this.buffer.end();
+    this.dispatch({
+      type: 'started',
+      deadlineAt: this.deadlineAt,
+      placement: { kind: 'any' },
+      policy: this.request.retry,
+    });
+  }
+
+  /** The proxy is going down and has waited long enough (D35). */
+  abandon(): void {
+    this.dispatch({ type: 'aborted', by: 'shutdown' });
+  }
+
+  // === The client's stream ===
+
+  onHeaders(): void {
+    // Server role: the request's HEADERS came by onRequest; a second block is trailers.
+  }
+
+  onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
+    if (this.done) return;
+    try {
+      if (end > start) {
+        this.scanner.scan(chunk, start, end);
+        const kept = this.buffer.append(chunk, start, end);
+        if (kept < end - start) this.parts.relay.add(end - start - kept);
+        if (kept > 0 && !endStream) this.parts.relay.giveBack(this.home.connection, this.stream, kept);
+      }
+      if (endStream) {
+        if (this.scanner.midMessage) {
+          this.reject(Status.INTERNAL, 'malformed_request', 'the request ended in the middle of a message');
+          return;
+        }
+        this.buffer.end();
+      }
+      if (this.buffer.overflow !== null && !this.overflowTold) this.tellOverflow();
+      for (const attempt of this.attempts) this.pump(attempt);
+    } catch (error) {
+      this.attemptFailed(error);
+    }
+  }
+
+  onTrailers(): void {
+    this.reject(Status.INTERNAL, 'malformed_request', 'a gRPC request has no trailers');
+  }
+
+  onWritable(): void {
+    try {
+      this.winner?.flush();
+    } catch (error) {
+      this.attemptFailed(error);
+    }
+  }
+
+  onEnd(_stream: Http2Stream, _end: StreamEnd): void {
+    this.dispatch({ type: 'aborted', by: 'client' });
+  }
+
+  // === The attempts ===
+
+  attemptOpened(attempt: Attempt): void {
+    const { connection, stream, backend } = attempt;
+    if (connection === null || stream === null || backend === null) return;
+    if (this.done) {
+      attempt.cancel();
+      return;
+    }
+    this.now = millis(this.parts.clock.now());
+    const rest = this.deadlineAt === null ? null : millis(this.deadlineAt - this.now);
+    if (rest !== null && rest <= 0) {
+      // Its place came free too late; the alarm that says so is due in this turn (PRX-02: start nothing with nothing left).
+      attempt.cancel();
+      this.dispatch({ type: 'woke' });
+      return;
+    }
+    const fields = attemptFields(this.request, {
+      scheme: this.parts.scheme,
+      authority: this.authorityFor(attempt),
+      timeout: rest,
+      previous: attempt.previous,
+      policy: this.plan.kind !== 'none' && this.request.retry === 'on',
+    });
+    const bodiless = this.buffer.ended && this.buffer.total === 0;
+    if (!connection.sendHeaders(stream, fields, bodiless)) {
+      connection.reset(stream, ErrorCode.CANCEL);
+      this.reject(
+        Status.RESOURCE_EXHAUSTED,
+        'headers_too_large',
+        `the request's metadata is larger than backend ${backend.name} accepts`,
+      );
+      return;
+    }
+    attempt.requestEnded = bodiless;
+    this.dispatch({ type: 'attemptPlaced', attempt: attempt.id, backend: backend.id });
+    attempt.reader = this.buffer.open();
+    if (this.winner === attempt) this.buffer.commit(attempt.reader);
+    this.pump(attempt);
+  }
+
+  attemptAnswered(attempt: Attempt): void {
+    this.dispatch({ type: 'headersReceived', attempt: attempt.id });
+    if (this.done || this.winner !== attempt || attempt.initial === null || this.headersForwarded) return;
+    this.headersForwarded = true;
+    const fields = initialAnswer(this.parts, attempt.initial, attempt.backend?.name ?? null);
+    if (!this.home.connection.sendHeaders(this.stream, fields, false)) {
+      this.headersForwarded = false;
+      this.reject(
+        Status.RESOURCE_EXHAUSTED,
+        'headers_too_large',
+        `the initial metadata from backend ${attempt.backend?.name ?? ''} is larger than the client accepts`,
+      );
+    }
+  }
+
+  attemptOffers(chunk: Uint8Array, start: number, end: number): number {
+    if (this.done) return 0;
+    return this.home.connection.sendData(this.stream, chunk, start, end, false);
+  }
+
+  attemptWritable(attempt: Attempt): void {
+    this.pump(attempt);
+  }
+
+  attemptEnded(attempt: Attempt): void {
+    const { end } = attempt;
+    if (end === null) return;
+    this.dispatch({
+      type: 'attemptEnded',
+      attempt: attempt.id,
+      code: end.code,
+      reach: end.reach,
+      pushback: end.pushback,
+      by: end.by,
+    });
+  }
+
+  attemptTooLarge(attempt: Attempt): void {
+    this.reject(
+      Status.RESOURCE_EXHAUSTED,
+      'headers_too_large',
+      `the metadata from backend ${attempt.backend?.name ?? ''} is larger than --max-header-list-size`,
+    );
+  }
+
+  /** A defect of ours: told once, the call ends INTERNAL, other calls feel nothing. */
+  attemptFailed(error: unknown): void {
+    this.parts.onDefect(error, this.id);
+    if (this.done) return;
+    this.running = false;
+    this.backlog = null;
+    for (const attempt of this.attempts) attempt.cancel();
+    this.finish({
+      type: 'finish',
+      with: { code: Status.INTERNAL, detail: 'a defect of the proxy' },
+      reason: 'internal',
+    });
+  }
+
+  // === The machine ===
+
+  private dispatch(event: CallEvent): void {
+    if (this.done) return;
+    // Run to completion: a decision that fires an event at once enqueues it (design, The call machine).
+    if (this.running) {
+      this.backlog ??= [];
+      this.backlog.push(event);
+      return;
+    }
+    this.running = true;
+    try {
+      let next: CallEvent | undefined = event;
+      let wakeAt: Millis | null = null;
+      while (next !== undefined && !this.done) {
+        this.now = millis(this.parts.clock.now());
+        const step = transition(this.state, next, this.envNow());
+        wakeAt = step.wakeAt;
+        for (const decision of step.decisions) this.apply(decision);
+        next = this.backlog?.shift();
+      }
+      this.running = false;
+      if (!this.done) this.arm(wakeAt);
+    } catch (error) {
+      this.attemptFailed(error);
+    }
+  }
+
+  private envNow(): Env {
+    return { ...this.env, now: this.now };
+  }
+
+  private apply(decision: Decision): void {
+    switch (decision.type) {
+      case 'startAttempt': {
+        const attempt = new Attempt(this, this.parts, {
+          id: decision.attempt,
+          cause: decision.cause,
+          previous: decision.previous,
+          avoid: decision.avoid,
+        });
+        this.attempts.push(attempt);
+        // A committed call whose attempt never left is placed again, and stays committed.
+        if (this.commitCause !== null) this.winner = attempt;
+        attempt.place();
+        return;
+      }
+      case 'commit':
+        this.commitCause = decision.cause;
+        this.winner = this.attempt(decision.attempt);
+        this.buffer.commit(this.winner?.reader ?? null);
+        return;
+      case 'cancelAttempt':
+        this.attempt(decision.attempt)?.cancel();
+        return;
+      case 'countThrottle':
+        return;
+      case 'finish':
+        this.finish(decision);
+        return;
+      default:
+        decision satisfies never;
+    }
+  }
+
+  private attempt(id: AttemptId): Attempt | null {
+    return this.attempts[id - 1] ?? null;
+  }
+
+  private arm(at: Millis | null): void {
+    if (this.alarm !== null) {
+      if (this.alarm.at === at) return;
+      this.parts.alarms.cancel(this.alarm);
+      this.alarm = null;
+    }
+    if (at !== null) this.alarm = this.parts.alarms.set(at, this.ring);
+  }
+
+  private reject(code: StatusCode, reason: StopReason, detail: string): void {
+    this.dispatch({ type: 'rejected', code, reason, detail });
+  }
+
+  private tellOverflow(): void {
+    const limit = this.buffer.overflow;
+    if (limit === null) return;
+    this.overflowTold = true;
+    const sent = new Map<AttemptId, number>();
+    for (const attempt of this.attempts)
+      if (attempt.end === null && !attempt.cancelled) sent.set(attempt.id, attempt.reader?.position ?? 0);
+    this.dispatch({ type: 'bufferOverflowed', limit, sent });
+  }
+
+  // === Bytes ===
+
+  /** Sends what the attempt has not read yet, as far as its windows permit. */
+  private pump(attempt: Attempt): void {
+    const { connection, stream, reader } = attempt;
+    if (reader === null || connection === null || stream === null) return;
+    if (attempt.requestEnded || attempt.end !== null || attempt.cancelled) return;
+    for (let chunk = reader.chunk; chunk !== null; chunk = reader.chunk) {
+      const offered = reader.end - reader.start;
+      const last = reader.last;
+      const taken = connection.sendData(stream, chunk, reader.start, reader.end, last);
+      reader.advance(taken);
+      if (taken < offered) break;
+      if (last) attempt.requestEnded = true;
+    }
+    if (reader.finished && !attempt.requestEnded) {
+      connection.sendData(stream, empty, 0, 0, true);
+      attempt.requestEnded = true;
+    }
+    if (this.winner === attempt) this.freePassed(attempt);
+  }
+
+  /** After commit: frees what has been passed on, once the stream cannot turn out never to have left (D25, unsent). */
+  private freePassed(attempt: Attempt): void {
+    const { connection, stream } = attempt;
+    if (this.done || connection === null || stream === null) return;
+    if (!stream.flushed) {
+      connection.onceFlushed(() => this.freePassed(attempt));
+      return;
+    }
+    const freed = this.buffer.free();
+    if (freed === 0) return;
+    this.parts.relay.remove(freed);
+    if (!this.stream.receiveClosed) this.parts.relay.giveBack(this.home.connection, this.stream, freed);
+  }
+
+  private authorityFor(attempt: Attempt): string {
+    const { authority } = this.parts;
+    switch (authority.kind) {
+      case 'client':
+        return this.request.authority;
+      case 'target':
+        return attempt.backend?.target ?? this.request.authority;
+      case 'fixed':
+        return authority.value;
+      default:
+        return authority satisfies never;
+    }
+  }
+
+  // === The end ===
+
+  private finish(decision: Extract<Decision, { type: 'finish' }>): void {
+    this.done = true;
+    if (this.alarm !== null) {
+      this.parts.alarms.cancel(this.alarm);
+      this.alarm = null;
+    }
+    const owed = this.buffer.dispose();
+    if (owed > 0) this.parts.relay.remove(owed);
+    const told = 'from' in decision.with ? this.attempt(decision.with.from) : null;
+    const end = told?.end ?? null;
+    const code = 'code' in decision.with ? decision.with.code : (end?.code ?? Status.INTERNAL);
+    const message = 'detail' in decision.with ? decision.with.detail : decodeMessage(end?.message ?? '');
+    if (!this.stream.closed) this.answer(told, code, message, decision.reason);
+    this.parts.observer.onCallEnded(this.record(told, code, message, decision.reason));
+    this.home.callEnded(this);
+  }
+
+  private answer(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): void {
+    const { connection } = this.home;
+    const speaker = told ?? (this.headersForwarded ? this.winner : null);
+    const notes: AnswerNotes = {
+      backend: speaker?.backend?.name ?? null,
+      retries: this.retries(),
+      reason: code === Status.OK ? null : reason,
+    };
+    let fields: MetadataField[];
+    if (told?.trailers) fields = relayedEnd(this.parts, told.trailers, this.headersForwarded, code, notes);
+    else if (this.headersForwarded) fields = localTrailers(this.parts, code, message, notes);
+    else fields = localAnswer(this.parts, code, message, notes);
+    if (!connection.sendHeaders(this.stream, fields, true)) {
+      const detail = 'the answer’s metadata is larger than the client accepts';
+      const short: AnswerNotes = { ...notes, reason: 'headers_too_large' };
+      const make = this.headersForwarded ? localTrailers : localAnswer;
+      if (!connection.sendHeaders(this.stream, make(this.parts, Status.RESOURCE_EXHAUSTED, detail, short), true)) {
+        connection.reset(this.stream, ErrorCode.INTERNAL_ERROR);
+        return;
+      }
+    }
+    // The client may still be sending: it is told to stop (RFC 9113 8.1; PRX-17).
+    if (!this.stream.receiveClosed) connection.reset(this.stream, ErrorCode.NO_ERROR);
+  }
+
+  private retries(): number {
+    let count = 0;
+    for (const attempt of this.attempts) if (attempt.cause === 'retry') count += 1;
+    return count;
+  }
+
+  private record(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): CallRecord {
+    return {
+      id: this.id,
+      method: this.request.path,
+      startedAt: this.startedAt,
+      endedAt: this.now,
+      code,
+      message,
+      reason,
+      origin: told !== null && told.end?.by === 'backend' ? 'backend' : 'proxy',
+      attempts: this.attempts.map(recordOf),
+      retries: this.retries(),
+      commit: this.commitCause,
+      replayPeak: this.buffer.peakHeld,
+      deadlineAt: this.deadlineAt,
+    };
+  }
+}
+
+const empty = new Uint8Array(0);
+
+function recordOf(attempt: Attempt): AttemptRecord {
+  const { end } = attempt;
+  let result: AttemptRecord['result'];
+  if (end === null) result = 'cancelled';
+  else if (end.code === Status.OK) result = 'ok';
+  else if (end.reach === 'unplaced' || end.reach === 'dropped') result = 'unplaced';
+  else result = end.by === 'loss' ? 'lost' : 'failed';
+  return {
+    backend: attempt.backend?.id ?? null,
+    cause: attempt.cause,
+    startedAt: attempt.startedAt,
+    endedAt: attempt.endedAt,
+    result,
+    code: end?.code ?? Status.CANCELLED,
+    message: decodeMessage(end?.message ?? ''),
+  };
+}

@@ -1,0 +1,93 @@
+import type { MetadataField } from '../grpc/metadata.js';
+import { readRequest } from '../grpc/request.js';
+import { Status } from '../grpc/status.js';
+import {
+  ErrorCode,
+  type HeaderField,
+  type Http2Connection,
+  type Http2Stream,
+  type StreamEvents,
+} from '../http2/types.js';
+import { createReplayBudget } from '../replay/budget.js';
+import type { ReplayBudget } from '../replay/types.js';
+import { refusal } from './answer.js';
+import { Call, type CallHome } from './call.js';
+import type { ProxyParts } from './parts.js';
+
+/** One client's connection: turns its requests into calls and knows which are open. */
+export class ClientConnection implements CallHome {
+  readonly connection: Http2Connection;
+  readonly replay: ReplayBudget;
+  private readonly parts: ProxyParts;
+  private readonly calls = new Set<Call>();
+  private readonly ended: () => void;
+
+  /** @param ended a call is over; asked by whoever waits for the last one */
+  constructor(connection: Http2Connection, parts: ProxyParts, ended: () => void) {
+    this.connection = connection;
+    this.parts = parts;
+    this.replay = createReplayBudget(parts.clientLimit, 'client', parts.replay);
+    this.ended = ended;
+  }
+
+  get openCalls(): number {
+    return this.calls.size;
+  }
+
+  onRequest(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean, tooLarge: boolean): void {
+    if (tooLarge) {
+      const detail = 'the request’s metadata is larger than --max-header-list-size';
+      this.refuse(stream, refusal(this.parts, Status.RESOURCE_EXHAUSTED, detail, 'headers_too_large'), null);
+      return;
+    }
+    const verdict = readRequest(fields, this.parts.prefix);
+    switch (verdict.kind) {
+      case 'call': {
+        const call = new Call(this, this.parts, stream, verdict.call);
+        stream.events = call;
+        this.calls.add(call);
+        call.start(endStream);
+        return;
+      }
+      case 'status':
+        this.refuse(stream, refusal(this.parts, verdict.code, verdict.detail, verdict.reason), null);
+        return;
+      case 'http':
+        this.refuse(stream, verdict.headers, verdict.body);
+        return;
+      default:
+        verdict satisfies never;
+    }
+  }
+
+  callEnded(call: Call): void {
+    this.calls.delete(call);
+    this.ended();
+  }
+
+  /** Ends every call UNAVAILABLE `drain_timeout` (D35). */
+  abandonCalls(): void {
+    for (const call of [...this.calls]) call.abandon();
+  }
+
+  /** Answers a request that starts no call. */
+  private refuse(stream: Http2Stream, fields: readonly MetadataField[], body: string | null): void {
+    stream.events = deaf;
+    let whole = this.connection.sendHeaders(stream, fields, body === null);
+    if (whole && body !== null) {
+      const bytes = Buffer.from(body, 'utf8');
+      // Short, and the first bytes of its stream: what a client's window does not take is not worth keeping.
+      whole = this.connection.sendData(stream, bytes, 0, bytes.length, true) === bytes.length;
+    }
+    if (!whole || !stream.receiveClosed) this.connection.reset(stream, ErrorCode.NO_ERROR);
+  }
+}
+
+/** For streams whose answer has been given. */
+const deaf: StreamEvents = {
+  onHeaders() {},
+  onTrailers() {},
+  onData() {},
+  onWritable() {},
+  onEnd() {},
+};

@@ -1,0 +1,53 @@
+import type { Http2Connection, Http2Stream } from '../http2/types.js';
+
+interface Deferred {
+  readonly connection: Http2Connection;
+  readonly stream: Http2Stream;
+  bytes: number;
+}
+
+/**
+ * Bytes that have been received and wait for a peer to take them, over all calls (--relay-buffer-limit). Over the limit no
+ * stream gets new window; each gets what it is owed once the sum has fallen to the limit again. Never an error (design §4).
+ */
+export interface RelayBudget {
+  /** Bytes waiting now. */
+  readonly waiting: number;
+  /** `bytes` more wait for a peer. */
+  add(bytes: number): void;
+  /** `bytes` wait no more: passed on or dropped. */
+  remove(bytes: number): void;
+  /** Gives stream window back, now or when the sum permits. */
+  giveBack(connection: Http2Connection, stream: Http2Stream, bytes: number): void;
+}
+
+/** @param limit bytes, at least 0 */
+export function createRelayBudget(limit: number): RelayBudget {
+  let waiting = 0;
+  let owed: Deferred[] = [];
+
+  function settle(): void {
+    const due = owed;
+    owed = [];
+    for (const { connection, stream, bytes } of due) {
+      if (!stream.closed) connection.consume(stream, bytes);
+    }
+  }
+
+  return {
+    get waiting() {
+      return waiting;
+    },
+    add(bytes) {
+      waiting += bytes;
+    },
+    remove(bytes) {
+      waiting -= bytes;
+      if (owed.length > 0 && waiting <= limit) settle();
+    },
+    giveBack(connection, stream, bytes) {
+      if (waiting <= limit) connection.consume(stream, bytes);
+      else owed.push({ connection, stream, bytes });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** What the first bytes of a cleartext connection are. */
+export type Sniffed = 'http2' | 'http1' | 'other' | 'more';
+
+const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+
+/**
+ * Tells HTTP/2 by prior knowledge from HTTP/1.x and noise by a connection's first bytes. `more`: too few to tell. Only 24
+ * bytes are ever needed (RFC 9113 3.4).
+ */
+export function sniff(bytes: Uint8Array): Sniffed {
+  const length = Math.min(bytes.length, preface.length);
+  for (let i = 0; i < length; i += 1) {
+    if (bytes[i] !== preface[i]) return startsLikeHttp1(bytes) ? 'http1' : 'other';
+  }
+  return length === preface.length ? 'http2' : 'more';
+}
+
+/** A method token and a space, as each HTTP/1.x request begins. A method may be cut off by the end of the bytes. */
+function startsLikeHttp1(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i] ?? 0;
+    if (byte === 0x20) return i > 0;
+    if (byte < 0x41 || byte > 0x5a) return false;
+  }
+  return bytes.length > 0;
+}
+
+const sentence = 'This port speaks gRPC over HTTP/2 only. Point a gRPC client at it.\n';
+
+/** The one answer that an HTTP/1.x request gets (contract, Metadata). */
+export const http1Answer: string = [
+  'HTTP/1.1 505 HTTP Version Not Supported',
+  'content-type: text/plain; charset=utf-8',
+  `content-length: ${Buffer.byteLength(sentence)}`,
+  'connection: close',
+  '',
+  sentence,
+].join('\r\n');
