@@ -49,7 +49,7 @@ export type StreamEnd =
   | { readonly kind: 'headersTooLarge' }
   /**
    * The connection is gone. `flushed`: whether this stream's HEADERS had been taken for writing; false means the
-   * peer cannot have seen the stream. `connectionError`: set where one side ended it for a broken rule.
+   * peer cannot have seen the stream.
    */
   | { readonly kind: 'lost'; readonly flushed: boolean; readonly detail: string };
 
@@ -82,7 +82,7 @@ export interface Http2Stream {
   readonly receiveClosed: boolean;
   /** Closed both ways, reset or lost: every call about it is ignored. */
   readonly closed: boolean;
-  /** Whether the bytes of its HEADERS have been taken by `takeOutput`. */
+  /** Whether the bytes of its HEADERS have been taken by `takeOutput`. Server role: always, the peer has sent them. */
   readonly flushed: boolean;
 }
 
@@ -102,8 +102,8 @@ export interface ConnectionEvents {
   /** There is output to take. Fired once until `takeOutput`. */
   onOutput(): void;
   /**
-   * A connection error (RFC 9113 5.4.1), ours or the peer's: GOAWAY is in the output where it may be sent; write it, then close.
-   * Streams have been told `lost`.
+   * The peer broke a rule of the connection (RFC 9113 5.4.1): GOAWAY is in the output; write it, then close. Streams have
+   * been told `lost`. A GOAWAY of the peer's with an error code comes as `onGoaway`: what it still answers is answered.
    */
   onFailed(code: number, detail: string): void;
 }

@@ -1,0 +1,134 @@
+import { clientPreface } from './frame/kinds.js';
+import { Receiver } from './receiver.js';
+import { SendQueue } from './send-queue.js';
+import { idsLeft, Sender } from './sender.js';
+import { ownSettings, PeerSettings } from './settings.js';
+import { StreamCore } from './stream.js';
+import { StreamTable } from './stream-table.js';
+import type {
+  ConnectionEvents,
+  HeaderField,
+  Http2Connection,
+  Http2Settings,
+  Http2Stream,
+  Role,
+  StreamEvents,
+} from './types.js';
+
+/** An engine for one connection in this role. Call `start` before anything else. */
+export function createConnection(role: Role, settings: Http2Settings, events: ConnectionEvents): Http2Connection {
+  return new ConnectionCore(role, settings, events);
+}
+
+/**
+ * Puts the parts together: `Receiver` reads frames, `Sender` writes them, both know the streams by `StreamTable`. Streams
+ * that owners hand in are the ones that it gave out, all of class StreamCore.
+ */
+class ConnectionCore implements Http2Connection {
+  readonly role: Role;
+  private readonly limits: Http2Settings;
+  private readonly peer = new PeerSettings();
+  private readonly table: StreamTable;
+  private readonly sender: Sender;
+  private readonly receiver: Receiver;
+
+  constructor(role: Role, settings: Http2Settings, events: ConnectionEvents) {
+    this.role = role;
+    this.limits = settings;
+    const queue = new SendQueue();
+    this.table = new StreamTable(events, queue);
+    this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events);
+    this.receiver = new Receiver(role, settings, events, this.table, this.sender, this.peer);
+  }
+
+  start(): void {
+    if (this.role === 'client') this.sender.raw(clientPreface);
+    this.sender.settings(ownSettings(this.role, this.limits));
+    this.receiver.openWindow();
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.receiver.receive(chunk);
+  }
+
+  lost(detail: string): void {
+    const { receiver } = this;
+    if (receiver.stopped) return;
+    receiver.stop();
+    this.table.loseAll(receiver.farewell === '' ? detail : `${detail}, ${receiver.farewell}`);
+  }
+
+  get ready(): boolean {
+    const { receiver } = this;
+    return receiver.settled && !receiver.draining && !receiver.stopped;
+  }
+
+  get openStreams(): number {
+    return this.table.size;
+  }
+
+  get room(): number {
+    if (this.role !== 'client' || !this.ready) return 0;
+    const { table } = this;
+    const ids = idsLeft(this.sender.nextStreamId) - table.waitingForId;
+    return Math.max(0, Math.min(this.peer.maxConcurrentStreams - table.size, ids));
+  }
+
+  openStream(events: StreamEvents): Http2Stream | null {
+    if (this.room === 0) return null;
+    // Its send window is set with its id: the peer's SETTINGS may change until then.
+    const stream = new StreamCore(0, events, 0, this.receiver.newReceiveWindow());
+    this.table.addUnsent(stream);
+    return stream;
+  }
+
+  sendHeaders(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): boolean {
+    return this.sender.headers(stream as StreamCore, fields, endStream);
+  }
+
+  sendData(stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): number {
+    return this.sender.data(stream as StreamCore, chunk, start, end, endStream);
+  }
+
+  reset(stream: Http2Stream, code: number): void {
+    this.sender.reset(stream as StreamCore, code);
+  }
+
+  consume(stream: Http2Stream, bytes: number): void {
+    this.sender.consume(stream as StreamCore, bytes);
+  }
+
+  ping(onAck: () => void): void {
+    if (!this.receiver.stopped) this.sender.ping(onAck);
+  }
+
+  goaway(lastStreamId: number, code: number, debug = ''): void {
+    const { receiver } = this;
+    if (receiver.stopped) return;
+    // Never below a stream that was let in, never above what was said before (RFC 9113 6.8).
+    const last = Math.min(Math.max(lastStreamId, receiver.lastPeerStreamId), receiver.acceptUpTo);
+    receiver.acceptUpTo = last;
+    receiver.draining = true;
+    this.sender.goaway(last, code, debug);
+  }
+
+  get lastPeerStreamId(): number {
+    return this.receiver.lastPeerStreamId;
+  }
+
+  get outputBytes(): number {
+    return this.sender.outputBytes;
+  }
+
+  takeOutput(): Uint8Array[] {
+    return this.sender.take();
+  }
+
+  setOutputBlocked(blocked: boolean): void {
+    this.sender.setBlocked(blocked);
+  }
+
+  onceFlushed(task: () => void): void {
+    this.sender.onceFlushed(task);
+  }
+}

@@ -1,0 +1,203 @@
+import type { Socket } from 'node:net';
+import type { AlarmHandle, Alarms, Clock, Turn } from '../runtime/ports.js';
+import type { ConnectionEvents, HeaderField, Http2Connection, Http2Stream } from './types.js';
+
+/** What the owner of a connection on a socket hears: the connection's events, without those that the binding serves. */
+export interface SocketEvents extends Omit<ConnectionEvents, 'onOutput'> {
+  /** The socket is closed; the streams have been told. The last event, once. */
+  onClosed(detail: string): void;
+}
+
+export interface SocketOptions {
+  /** Makes the connection; called once, with the binding's own events. */
+  readonly create: (events: ConnectionEvents) => Http2Connection;
+  readonly events: SocketEvents;
+  readonly turn: Turn;
+  readonly alarms: Alarms;
+  readonly clock: Clock;
+  /** The peer's preface and SETTINGS must come within this time (ms) [5000]. */
+  readonly prefaceTimeout?: number;
+}
+
+/** A connection on a socket. */
+export interface SocketBinding {
+  readonly connection: Http2Connection;
+  /** Sends our preface and begins to read. Call once, when the owner is ready for events. */
+  start(): void;
+  /** Writes what is pending, then closes. Streams that are still open are lost. */
+  end(): void;
+  /** Closes now. */
+  destroy(detail?: string): void;
+}
+
+const defaultPrefaceTimeout = 5000;
+/** Bytes in the socket's own buffer from which on a connection takes no more DATA. */
+const backedUp = 64 * 1024;
+/** How long a socket that we end may take for its last bytes (ms). */
+const lingerTime = 2000;
+
+/** Binds a connection to a connected net or TLS socket, which is the binding's from now on. */
+export function bindSocket(socket: Socket, options: SocketOptions): SocketBinding {
+  return new Binding(socket, options);
+}
+
+class Binding implements SocketBinding, ConnectionEvents {
+  readonly connection: Http2Connection;
+  private readonly socket: Socket;
+  private readonly options: SocketOptions;
+  private readonly events: SocketEvents;
+  private flushAsked = false;
+  private ending = false;
+  private closed = false;
+  /** What goes wrong first: the words for the streams that it ends. */
+  private reason = '';
+  /** For the peer's preface, then for the socket's end. */
+  private alarm: AlarmHandle | null = null;
+  private readonly flushAtEnd = (): void => this.flush();
+
+  constructor(socket: Socket, options: SocketOptions) {
+    this.socket = socket;
+    this.options = options;
+    this.events = options.events;
+    this.connection = options.create(this);
+  }
+
+  start(): void {
+    const { socket, connection, options } = this;
+    socket.on('error', (error) => this.fault(describe(error)));
+    socket.on('close', () => this.onClose());
+    // A peer that half-closes has ended the connection: no stream can go on (RFC 9113 9.1).
+    socket.on('end', () => this.onPeerEnd());
+    socket.on('drain', () => this.checkPressure());
+    if (socket.destroyed) {
+      this.fault('the socket was closed');
+      queueMicrotask(() => this.onClose());
+      return;
+    }
+    const timeout = options.prefaceTimeout ?? defaultPrefaceTimeout;
+    this.arm(timeout, () => this.destroy(`no HTTP/2 preface and SETTINGS within ${timeout} ms`));
+    connection.start();
+    socket.on('data', (chunk: Buffer) => connection.receive(chunk));
+    // A listener that read the first bytes may have paused it.
+    socket.resume();
+  }
+
+  end(): void {
+    if (this.ending || this.closed) return;
+    this.ending = true;
+    this.flush();
+    this.fault('the connection was closed by us');
+    this.socket.end();
+    this.arm(lingerTime, () => this.socket.destroy());
+  }
+
+  destroy(detail = 'the connection was closed by us'): void {
+    if (this.closed) return;
+    this.fault(detail);
+    this.socket.destroy();
+  }
+
+  // === ConnectionEvents ===
+
+  onRequest(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean, tooLarge: boolean): void {
+    this.events.onRequest(stream, fields, endStream, tooLarge);
+  }
+
+  onSettings(): void {
+    if (!this.ending) this.disarm();
+    this.events.onSettings();
+  }
+
+  onGoaway(lastStreamId: number, code: number, debug: string): void {
+    this.events.onGoaway(lastStreamId, code, debug);
+  }
+
+  onStreamClosed(stream: Http2Stream): void {
+    this.events.onStreamClosed(stream);
+  }
+
+  onOutput(): void {
+    if (this.flushAsked || this.closed) return;
+    this.flushAsked = true;
+    this.options.turn.atEnd(this.flushAtEnd);
+  }
+
+  onFailed(code: number, detail: string): void {
+    if (this.reason === '') this.reason = detail;
+    this.events.onFailed(code, detail);
+    this.end();
+  }
+
+  // === The socket ===
+
+  /** One write for all that this turn brought forth. */
+  private flush(): void {
+    this.flushAsked = false;
+    const { socket, connection } = this;
+    if (this.closed || socket.destroyed || socket.writableEnded) return;
+    if (connection.outputBytes === 0) return;
+    // Blocked meanwhile, so that the room made is given out only when the socket shows that it keeps up.
+    connection.setOutputBlocked(true);
+    const parts = connection.takeOutput();
+    const [only] = parts;
+    if (parts.length === 1 && only !== undefined) {
+      socket.write(only);
+    } else {
+      socket.cork();
+      for (const part of parts) socket.write(part);
+      socket.uncork();
+    }
+    this.checkPressure();
+  }
+
+  private checkPressure(): void {
+    this.connection.setOutputBlocked(this.socket.writableLength >= backedUp);
+  }
+
+  private onPeerEnd(): void {
+    if (this.ending) return;
+    this.fault('the peer closed the connection');
+    this.end();
+  }
+
+  /** Streams that are open cannot go on. */
+  private fault(detail: string): void {
+    if (this.reason === '') this.reason = detail;
+    this.connection.lost(this.reason);
+  }
+
+  private onClose(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.disarm();
+    this.fault('the connection was closed');
+    this.events.onClosed(this.reason);
+  }
+
+  private arm(after: number, ring: () => void): void {
+    this.disarm();
+    const { alarms, clock } = this.options;
+    this.alarm = alarms.set(clock.now() + after, ring);
+  }
+
+  private disarm(): void {
+    if (this.alarm === null) return;
+    this.options.alarms.cancel(this.alarm);
+    this.alarm = null;
+  }
+}
+
+/** A socket's error in a few words; its message has the address. */
+function describe(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  switch (code) {
+    case 'ECONNRESET':
+      return 'the connection was reset by the peer';
+    case 'EPIPE':
+      return 'the peer closed the connection';
+    case 'ETIMEDOUT':
+      return 'the connection timed out';
+    default:
+      return `the connection failed: ${error.message}`;
+  }
+}

@@ -1,0 +1,83 @@
+import { ClosedStreams } from './closed-streams.js';
+import type { SendQueue } from './send-queue.js';
+import type { StreamCore } from './stream.js';
+import type { ConnectionEvents, StreamEnd } from './types.js';
+
+/** A connection's open streams. A stream leaves it before its last event, so that there is room for another within it. */
+export class StreamTable {
+  readonly past = new ClosedStreams();
+  /** Open streams, those without an id included. */
+  size = 0;
+  private readonly byId = new Map<number, StreamCore>();
+  /** Client role: opened, HEADERS not sent yet. Nearly always empty or one. */
+  private readonly unsent: StreamCore[] = [];
+  private readonly events: ConnectionEvents;
+  private readonly queue: SendQueue;
+
+  constructor(events: ConnectionEvents, queue: SendQueue) {
+    this.events = events;
+    this.queue = queue;
+  }
+
+  get(id: number): StreamCore | undefined {
+    return this.byId.get(id);
+  }
+
+  /** Streams opened that have no id yet. */
+  get waitingForId(): number {
+    return this.unsent.length;
+  }
+
+  addUnsent(stream: StreamCore): void {
+    this.unsent.push(stream);
+    this.size += 1;
+  }
+
+  /** An unsent stream has its id now. */
+  promote(stream: StreamCore): void {
+    this.forgetUnsent(stream);
+    this.byId.set(stream.id, stream);
+  }
+
+  add(stream: StreamCore): void {
+    this.byId.set(stream.id, stream);
+    this.size += 1;
+  }
+
+  /** Takes a stream out that is closed now. `announce` follows, after its owner's last event. */
+  remove(stream: StreamCore): void {
+    stream.close();
+    if (stream.id === 0) this.forgetUnsent(stream);
+    else this.byId.delete(stream.id);
+    this.queue.remove(stream);
+    this.size -= 1;
+  }
+
+  announce(stream: StreamCore): void {
+    this.events.onStreamClosed(stream);
+  }
+
+  /** Ends a stream and tells both owners. */
+  end(stream: StreamCore, end: StreamEnd): void {
+    this.remove(stream);
+    stream.events?.onEnd(stream, end);
+    this.announce(stream);
+  }
+
+  /** All that are open now, apart from the table, so that owners may open and reset streams meanwhile. */
+  snapshot(): StreamCore[] {
+    return [...this.byId.values(), ...this.unsent];
+  }
+
+  /** The connection is gone: every stream ends. */
+  loseAll(detail: string): void {
+    for (const stream of this.snapshot()) {
+      if (!stream.closed) this.end(stream, { kind: 'lost', flushed: stream.flushed, detail });
+    }
+  }
+
+  private forgetUnsent(stream: StreamCore): void {
+    const at = this.unsent.lastIndexOf(stream);
+    if (at >= 0) this.unsent.splice(at, 1);
+  }
+}
