@@ -22,7 +22,10 @@ export function putFrameHeader(
   writeUint32(block, at + 5, streamId);
 }
 
-/** Reserves a frame with a payload of `length` bytes, writes its header and returns where the payload begins. */
+/**
+ * Reserves a frame with a payload of `length` bytes, writes its header and returns where the payload begins, in what is
+ * `out.block` from then on: it may be another block than before.
+ */
 function beginFrame(out: Outbox, length: number, type: number, flags: number, streamId: number): number {
   out.reserve(frameHeaderLength + length);
   const { at } = out;
@@ -64,7 +67,8 @@ export function writeHeaderBlockFrame(
 
 /** RFC 9113 6.4. */
 export function writeReset(out: Outbox, streamId: number, code: number): void {
-  writeUint32(out.block, beginFrame(out, 4, FrameType.RST_STREAM, 0, streamId), code);
+  const at = beginFrame(out, 4, FrameType.RST_STREAM, 0, streamId);
+  writeUint32(out.block, at, code);
 }
 
 /** RFC 9113 6.5. */
@@ -98,5 +102,6 @@ export function writeGoaway(out: Outbox, lastStreamId: number, code: number, deb
 
 /** RFC 9113 6.9; `streamId` 0 is the connection. */
 export function writeWindowUpdate(out: Outbox, streamId: number, increment: number): void {
-  writeUint32(out.block, beginFrame(out, 4, FrameType.WINDOW_UPDATE, 0, streamId), increment);
+  const at = beginFrame(out, 4, FrameType.WINDOW_UPDATE, 0, streamId);
+  writeUint32(out.block, at, increment);
 }
