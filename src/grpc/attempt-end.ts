@@ -1,0 +1,219 @@
+import type { AttemptEnd, EndedBy, Pushback, Reach } from './attempt-facts.js';
+import { isGrpcContentType } from './content-type.js';
+import { statusOfHttp } from './http-status.js';
+import { contentTypeGrpc, httpOk } from './known-fields.js';
+import type { MetadataField } from './metadata.js';
+import { encodeMessage } from './percent.js';
+import { neverAgain, noPushback, parsePushback, pushbackName, readPushback } from './pushback.js';
+import { refusedStream, resetCodeName, statusOfReset } from './reset-code.js';
+import { Status, type StatusCode } from './status.js';
+
+/*
+ * The one table from wire facts to what an attempt's end means (gRPC PROTOCOL-HTTP2; A6; PRX-18, PRX-19). Everything that
+ * can end an attempt is judged here and nowhere else.
+ */
+
+/** What a response's first header block is. */
+export type HeadersVerdict =
+  /** Real response headers: they commit the call (A6, Commit). */
+  | { readonly kind: 'initial' }
+  | {
+      readonly kind: 'end';
+      readonly end: AttemptEnd;
+      /** The backend's own end, to pass on as Trailers-Only; null where it gave no grpc-status and the answer is ours to make. */
+      readonly trailers: readonly MetadataField[] | null;
+    };
+
+/** How a stream ended other than by END_STREAM from both sides; the shape of http2's StreamEnd, which this layer does not know. */
+export type WireEnd =
+  | { readonly kind: 'reset'; readonly code: number }
+  | { readonly kind: 'goaway'; readonly code: number }
+  | { readonly kind: 'streamError'; readonly code: number; readonly detail: string }
+  | { readonly kind: 'headersTooLarge' }
+  | { readonly kind: 'lost'; readonly flushed: boolean; readonly detail: string };
+
+const initial: HeadersVerdict = { kind: 'initial' };
+
+/** The commonest end, made once. */
+const ok: AttemptEnd = {
+  code: Status.OK,
+  message: '',
+  reach: 'processed',
+  pushback: noPushback,
+  by: 'backend',
+};
+
+const maxShown = 64;
+
+/**
+ * Judges a response's first header block that is not 1xx (SM-38: those never come here).
+ *
+ * | HTTP status and content-type | END_STREAM | grpc-status | verdict |
+ * |---|---|---|---|
+ * | 200, gRPC's | no | any | initial |
+ * | 200, gRPC's or none | yes | a number | that code: Trailers-Only, OK too (SM-14, SM-15) |
+ * | any | yes | not a number, or more than one | UNKNOWN (SM-39), the backend's fields pass |
+ * | any | yes | absent | from the HTTP status (SM-09: 200 is UNKNOWN; SM-10) |
+ * | other than 200, or not gRPC's | no | not OK | that code: "if grpc-status was provided, it must be used" |
+ * | other than 200, or not gRPC's | no | absent or OK | from the HTTP status (SM-11): what follows is no message |
+ */
+export function judgeHeaders(fields: readonly MetadataField[], endStream: boolean): HeadersVerdict {
+  let httpStatus = '';
+  let contentType: string | null = null;
+  for (const { name, value } of fields) {
+    if (name === ':status') httpStatus = value;
+    else if (name === 'content-type') contentType ??= value;
+  }
+  const good = httpStatus === '200' && (contentType === null ? endStream : isGrpcContentType(contentType));
+  if (good && !endStream) return initial;
+
+  const end = readEnd(fields);
+  if (end !== null && (endStream || end.code !== Status.OK))
+    return { kind: 'end', end, trailers: good ? fields : asTrailersOnly(fields) };
+  return {
+    kind: 'end',
+    end: ended(
+      statusOfHttp(Number(httpStatus)),
+      `the backend answered HTTP ${httpStatus} with ${contentType === null ? 'no content-type' : `content-type ${shown(contentType)}`}` +
+        (end === null ? ' and no grpc-status' : ''),
+      'processed',
+      'backend',
+      end === null ? readPushback(fields) : end.pushback,
+    ),
+    trailers: null,
+  };
+}
+
+/**
+ * Judges the trailers after response headers. Without a grpc-status UNKNOWN, as gRPC's http-grpc-status-mapping has it:
+ * "200 is UNKNOWN because there should be a grpc-status".
+ */
+export function judgeTrailers(fields: readonly MetadataField[]): AttemptEnd {
+  return (
+    readEnd(fields) ??
+    ended(
+      Status.UNKNOWN,
+      'the backend ended with trailers that have no grpc-status',
+      'processed',
+      'backend',
+      readPushback(fields),
+    )
+  );
+}
+
+/** END_STREAM came with DATA: an answer without trailers (PRX-18). */
+export function judgeMissingTrailers(): AttemptEnd {
+  return ended(Status.INTERNAL, 'the backend ended its answer without trailers', 'processed', 'backend');
+}
+
+/** Judges a stream that was reset, refused or lost (PRX-18, CON-05, CON-14). */
+export function judgeStreamEnd(end: WireEnd): AttemptEnd {
+  switch (end.kind) {
+    case 'reset': {
+      const detail = `the backend reset the stream with ${resetCodeName(end.code)}`;
+      return ended(statusOfReset(end.code), detail, end.code === refusedStream ? 'refused' : 'processed', 'backend');
+    }
+    case 'goaway': {
+      // Above the last id nothing was processed, whatever the code (RFC 9113 6.8; DIS-25).
+      const detail = `the backend's connection is going away (${resetCodeName(end.code)}) and did not take the stream`;
+      return ended(Status.UNAVAILABLE, detail, 'refused', 'backend');
+    }
+    case 'streamError': {
+      const detail = `the backend broke HTTP/2 on the stream, which was reset with ${resetCodeName(end.code)}: ${end.detail}`;
+      return ended(Status.INTERNAL, detail, 'processed', 'backend');
+    }
+    case 'headersTooLarge':
+      return ended(
+        Status.RESOURCE_EXHAUSTED,
+        "the backend's metadata is larger than --max-header-list-size",
+        'processed',
+        'proxy',
+      );
+    case 'lost': {
+      const detail = `the connection to the backend was lost: ${end.detail}`;
+      return ended(Status.UNAVAILABLE, detail, end.flushed ? 'processed' : 'unsent', 'loss');
+    }
+    default:
+      return end satisfies never;
+  }
+}
+
+/** No backend could be picked or connected (A6, Transparent retries; D12): an ordinary failure, the policy decides. */
+export function unplacedEnd(detail: string): AttemptEnd {
+  return ended(Status.UNAVAILABLE, detail, 'unplaced', 'proxy');
+}
+
+/** What a backend's trailing metadata says, or null where it has no grpc-status. One pass. */
+function readEnd(fields: readonly MetadataField[]): AttemptEnd | null {
+  let status: string | null = null;
+  let statusTwice = false;
+  let message = '';
+  let pushback = noPushback;
+  for (const { name, value } of fields) {
+    switch (name.length) {
+      case 11:
+        if (name !== 'grpc-status') break;
+        if (status !== null && status !== value) statusTwice = true;
+        status = value;
+        break;
+      case 12:
+        if (name === 'grpc-message') message = value;
+        break;
+      case 22:
+        if (name === pushbackName) pushback = pushback === noPushback ? parsePushback(value) : neverAgain;
+        break;
+    }
+  }
+  if (status === null) return null;
+  if (status === '0' && !statusTwice && message === '' && pushback === noPushback) return ok;
+  const code = statusTwice ? -1 : parseStatus(status);
+  if (code < 0) {
+    const detail = statusTwice
+      ? 'the backend sent more than one grpc-status'
+      : `the backend sent grpc-status ${shown(status)}, which is not a number`;
+    return ended(Status.UNKNOWN, detail, 'processed', 'backend', pushback);
+  }
+  return { code, message, reach: 'processed', pushback, by: 'backend' };
+}
+
+/** A grpc-status is decimal digits; any number passes (SM-14). -1 where it is none. */
+function parseStatus(value: string): StatusCode {
+  const { length } = value;
+  if (length === 0 || length > 10) return -1;
+  let code = 0;
+  for (let i = 0; i < length; i += 1) {
+    const digit = value.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    code = code * 10 + digit;
+  }
+  return code;
+}
+
+/**
+ * A backend's end on top of an HTTP error, as a client can read it: HTTP 200 and gRPC's content-type (PRX-19), without a
+ * content-length that counts a body nobody sends on (RFC 9113 8.1.1).
+ */
+function asTrailersOnly(fields: readonly MetadataField[]): readonly MetadataField[] {
+  const list: MetadataField[] = [httpOk, contentTypeGrpc];
+  for (const line of fields) {
+    const { name } = line;
+    if (name !== ':status' && name !== 'content-type' && name !== 'content-length') list.push(line);
+  }
+  return list;
+}
+
+/** An end in our own words. */
+function ended(
+  code: StatusCode,
+  detail: string,
+  reach: Reach,
+  by: EndedBy,
+  pushback: Pushback = noPushback,
+): AttemptEnd {
+  return { code, message: encodeMessage(detail), reach, pushback, by };
+}
+
+/** A backend's text in a message: quoted, escaped, cut. */
+function shown(text: string): string {
+  return JSON.stringify(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+}
