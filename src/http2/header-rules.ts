@@ -12,6 +12,9 @@ const carriageReturn = 0x0d;
 const space = 0x20;
 const colon = 0x3a;
 
+/** A power of two. */
+const provenSlots = 64;
+
 /** Bits of `seen`. */
 const Pseudo = { method: 1, scheme: 2, path: 4, authority: 8, status: 16 } as const;
 
@@ -30,6 +33,13 @@ export class HeaderRules {
   /** Of a response. */
   status = 0;
 
+  /**
+   * Fields found well formed, by a hash. HPACK hands out the very same object for each use of a table entry, so that the
+   * common fields of a connection are looked through once. Pseudo-header fields have slots of their own: what is right in
+   * their place is wrong elsewhere.
+   */
+  private readonly proven = emptySlots();
+  private readonly provenPseudo = emptySlots();
   private seen = 0;
   private method = '';
   private scheme = '';
@@ -42,7 +52,11 @@ export class HeaderRules {
     for (; i < fields.length; i += 1) {
       const field = fields[i] as HeaderField;
       if (field.name.charCodeAt(0) !== colon) break;
-      if (!this.requestPseudo(field) || !this.value(fields, i, field)) return false;
+      if (!this.requestPseudo(field)) return false;
+      const slot = slotOf(field);
+      if (this.provenPseudo[slot] === field) continue;
+      if (!this.value(fields, i, field)) return false;
+      if (fields[i] === field) this.provenPseudo[slot] = field;
     }
     if (!this.regular(fields, i)) return false;
     const { seen } = this;
@@ -126,7 +140,11 @@ export class HeaderRules {
   private regular(fields: HeaderField[], from: number): boolean {
     for (let i = from; i < fields.length; i += 1) {
       const field = fields[i] as HeaderField;
+      const slot = slotOf(field);
+      if (this.proven[slot] === field) continue;
       if (!this.name(field) || !this.value(fields, i, field)) return false;
+      // A stripped field and a content-length have something to do each time.
+      if (fields[i] === field && field.name !== 'content-length') this.proven[slot] = field;
     }
     return true;
   }
@@ -193,6 +211,14 @@ export class HeaderRules {
     }
     return true;
   }
+}
+
+function emptySlots(): (HeaderField | null)[] {
+  return Array.from({ length: provenSlots }, () => null);
+}
+
+function slotOf({ name, value }: HeaderField): number {
+  return (name.length * 7 + value.length) & (provenSlots - 1);
 }
 
 function blank(code: number): boolean {

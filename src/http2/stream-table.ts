@@ -77,7 +77,9 @@ export class StreamTable {
   }
 
   private forgetUnsent(stream: StreamCore): void {
-    const at = this.unsent.lastIndexOf(stream);
-    if (at >= 0) this.unsent.splice(at, 1);
+    const { unsent } = this;
+    // HEADERS nearly always follow at once.
+    if (unsent[unsent.length - 1] === stream) unsent.pop();
+    else unsent.splice(unsent.indexOf(stream), 1);
   }
 }
