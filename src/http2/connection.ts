@@ -1,4 +1,6 @@
+import { Faults } from './faults.js';
 import { clientPreface } from './frame/kinds.js';
+import { Messages } from './messages.js';
 import { Receiver } from './receiver.js';
 import { SendQueue } from './send-queue.js';
 import { idsLeft, Sender } from './sender.js';
@@ -21,8 +23,9 @@ export function createConnection(role: Role, settings: Http2Settings, events: Co
 }
 
 /**
- * Puts the parts together: `Receiver` reads frames, `Sender` writes them, both know the streams by `StreamTable`. Streams
- * that owners hand in are the ones that it gave out, all of class StreamCore.
+ * Puts the parts together: `Receiver` takes frames, `Messages` those of requests and responses, `Faults` says what comes of a
+ * broken rule, `Sender` writes; all know the streams by `StreamTable`. Streams that owners hand in are the ones that it gave
+ * out, all of class StreamCore.
  */
 class ConnectionCore implements Http2Connection {
   readonly role: Role;
@@ -30,6 +33,8 @@ class ConnectionCore implements Http2Connection {
   private readonly peer = new PeerSettings();
   private readonly table: StreamTable;
   private readonly sender: Sender;
+  private readonly faults: Faults;
+  private readonly messages: Messages;
   private readonly receiver: Receiver;
 
   constructor(role: Role, settings: Http2Settings, events: ConnectionEvents) {
@@ -38,13 +43,16 @@ class ConnectionCore implements Http2Connection {
     const queue = new SendQueue();
     this.table = new StreamTable(events, queue);
     this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events);
-    this.receiver = new Receiver(role, settings, events, this.table, this.sender, this.peer);
+    const { peer, table, sender } = this;
+    this.faults = new Faults(role, events, table, sender);
+    this.messages = new Messages(role, settings, events, table, sender, this.faults, peer);
+    this.receiver = new Receiver(role, settings, events, table, sender, this.faults, this.messages, peer);
   }
 
   start(): void {
     if (this.role === 'client') this.sender.raw(clientPreface);
     this.sender.settings(ownSettings(this.role, this.limits));
-    this.receiver.openWindow();
+    this.messages.openWindow();
   }
 
   receive(chunk: Uint8Array): void {
@@ -52,15 +60,15 @@ class ConnectionCore implements Http2Connection {
   }
 
   lost(detail: string): void {
-    const { receiver } = this;
-    if (receiver.stopped) return;
-    receiver.stop();
-    this.table.loseAll(receiver.farewell === '' ? detail : `${detail}, ${receiver.farewell}`);
+    if (this.faults.stopped) return;
+    this.faults.stopped = true;
+    const { farewell } = this.receiver;
+    this.table.loseAll(farewell === '' ? detail : `${detail}, ${farewell}`);
   }
 
   get ready(): boolean {
     const { receiver } = this;
-    return receiver.settled && !receiver.draining && !receiver.stopped;
+    return receiver.settled && !receiver.draining && !this.faults.stopped;
   }
 
   get openStreams(): number {
@@ -77,7 +85,7 @@ class ConnectionCore implements Http2Connection {
   openStream(events: StreamEvents): Http2Stream | null {
     if (this.room === 0) return null;
     // Its send window is set with its id: the peer's SETTINGS may change until then.
-    const stream = new StreamCore(0, events, 0, this.receiver.newReceiveWindow());
+    const stream = new StreamCore(0, events, 0, this.messages.newReceiveWindow());
     this.table.addUnsent(stream);
     return stream;
   }
@@ -99,21 +107,21 @@ class ConnectionCore implements Http2Connection {
   }
 
   ping(onAck: () => void): void {
-    if (!this.receiver.stopped) this.sender.ping(onAck);
+    if (!this.faults.stopped) this.sender.ping(onAck);
   }
 
   goaway(lastStreamId: number, code: number, debug = ''): void {
-    const { receiver } = this;
-    if (receiver.stopped) return;
+    const { faults } = this;
+    if (faults.stopped) return;
     // Never below a stream that was let in, never above what was said before (RFC 9113 6.8).
-    const last = Math.min(Math.max(lastStreamId, receiver.lastPeerStreamId), receiver.acceptUpTo);
-    receiver.acceptUpTo = last;
-    receiver.draining = true;
+    const last = Math.min(Math.max(lastStreamId, faults.lastPeerStreamId), faults.acceptUpTo);
+    faults.acceptUpTo = last;
+    this.receiver.draining = true;
     this.sender.goaway(last, code, debug);
   }
 
   get lastPeerStreamId(): number {
-    return this.receiver.lastPeerStreamId;
+    return this.faults.lastPeerStreamId;
   }
 
   get outputBytes(): number {

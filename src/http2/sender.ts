@@ -1,20 +1,17 @@
 import { ResetBy } from './closed-streams.js';
 import { mayGrow } from './flow.js';
-import { defaultWindow, Flag, FrameType, frameHeaderLength, maxUint31 } from './frame/kinds.js';
+import { defaultWindow, Flag, maxUint31 } from './frame/kinds.js';
 import {
-  putFrameHeader,
   type Setting,
   writeData,
   writeGoaway,
-  writeHeaderBlockFrame,
   writePing,
   writeReset,
   writeSettings,
   writeSettingsAck,
   writeWindowUpdate,
 } from './frame/writer.js';
-import { createHpackEncoder, maxEncodedSize } from './hpack/encoder.js';
-import type { HpackEncoder } from './hpack/types.js';
+import { HeaderWriter } from './header-writer.js';
 import { Outbox } from './outbox.js';
 import type { SendQueue } from './send-queue.js';
 import type { PeerSettings } from './settings.js';
@@ -26,8 +23,6 @@ import type { ConnectionEvents, HeaderField } from './types.js';
 const outputBound = 256 * 1024;
 /** The most one stream sends at a time while others wait (bytes). */
 const quantum = 32 * 1024;
-/** Room asked for at first for a header block; most are shorter (bytes). */
-const usualBlock = 256;
 
 /** What leaves: frames into the output, send windows, and the streams that wait for room. */
 export class Sender {
@@ -35,7 +30,7 @@ export class Sender {
   nextStreamId = 1;
 
   private readonly outbox = new Outbox();
-  private readonly encoder: HpackEncoder;
+  private readonly headerWriter: HeaderWriter;
   private readonly table: StreamTable;
   private readonly queue: SendQueue;
   private readonly peer: PeerSettings;
@@ -59,7 +54,7 @@ export class Sender {
     peer: PeerSettings,
     events: ConnectionEvents,
   ) {
-    this.encoder = createHpackEncoder(headerTableSize);
+    this.headerWriter = new HeaderWriter(this.outbox, headerTableSize, peer);
     this.table = table;
     this.queue = queue;
     this.peer = peer;
@@ -71,7 +66,7 @@ export class Sender {
   /** See Http2Connection.sendHeaders. */
   headers(stream: StreamCore, fields: readonly HeaderField[], endStream: boolean): boolean {
     if (stream.sendClosed) return true;
-    if (listSizeOver(fields, this.peer.maxHeaderListSize)) return false;
+    if (!this.headerWriter.fits(fields)) return false;
     if (stream.id === 0) {
       stream.id = this.nextStreamId;
       stream.sendWindow = this.peer.initialWindow;
@@ -80,7 +75,8 @@ export class Sender {
       this.unflushed.push(stream);
     }
     stream.open();
-    this.writeHeaderBlock(stream.id, fields, endStream);
+    this.headerWriter.write(stream.id, fields, endStream);
+    this.wrote();
     if (endStream) this.finish(stream);
     return true;
   }
@@ -202,7 +198,7 @@ export class Sender {
   }
 
   peerTableSize(bytes: number): void {
-    this.encoder.setPeerTableSize(bytes);
+    this.headerWriter.peerTableSize(bytes);
   }
 
   // === Windows ===
@@ -300,49 +296,9 @@ export class Sender {
     this.announced = true;
     this.events.onOutput();
   }
-
-  private writeHeaderBlock(streamId: number, fields: readonly HeaderField[], endStream: boolean): void {
-    const { outbox, encoder } = this;
-    outbox.reserve(frameHeaderLength + usualBlock);
-    let from = outbox.at + frameHeaderLength;
-    let end = encoder.encode(fields, outbox.block, from);
-    if (end < 0) {
-      outbox.reserve(frameHeaderLength + maxEncodedSize(fields));
-      from = outbox.at + frameHeaderLength;
-      end = encoder.encode(fields, outbox.block, from);
-      if (end < 0) throw new RangeError('the HPACK encoder needs more room than maxEncodedSize said');
-    }
-    const flags = endStream ? Flag.END_STREAM : 0;
-    if (end - from <= this.peer.maxFrameSize) {
-      putFrameHeader(outbox.block, outbox.at, end - from, FrameType.HEADERS, flags | Flag.END_HEADERS, streamId);
-      outbox.at = end;
-    } else {
-      this.writeInFrames(streamId, flags, Buffer.from(outbox.block.subarray(from, end)));
-    }
-    this.wrote();
-  }
-
-  /** RFC 9113 6.10: a block longer than a frame goes on in CONTINUATION frames, END_STREAM on the first. */
-  private writeInFrames(streamId: number, flags: number, block: Uint8Array): void {
-    const { maxFrameSize } = this.peer;
-    for (let at = 0; at < block.length; at += maxFrameSize) {
-      const next = Math.min(at + maxFrameSize, block.length);
-      const type = at === 0 ? FrameType.HEADERS : FrameType.CONTINUATION;
-      const own = (at === 0 ? flags : 0) | (next === block.length ? Flag.END_HEADERS : 0);
-      writeHeaderBlockFrame(this.outbox, type, own, streamId, block, at, next);
-    }
-  }
 }
 
 /** Stream identifiers that are left to us from `next` on (RFC 9113 5.1.1). */
 export function idsLeft(next: number): number {
   return Math.max(0, Math.floor((maxUint31 - next) / 2) + 1);
-}
-
-/** RFC 9113 6.5.2: name, value and 32 a field. */
-function listSizeOver(fields: readonly HeaderField[], limit: number): boolean {
-  if (limit === Number.POSITIVE_INFINITY) return false;
-  let sum = 0;
-  for (const field of fields) sum += field.name.length + field.value.length + 32;
-  return sum > limit;
 }

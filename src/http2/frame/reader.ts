@@ -55,11 +55,6 @@ export class FrameReader {
     if (next < end && !this.stopped) this.keep(chunk, next);
   }
 
-  /** Nothing more is read. */
-  stop(): void {
-    this.stopped = true;
-  }
-
   /** Completes the frame whose beginning is kept. Returns the offset after what it took. */
   private resume(chunk: Uint8Array, at: number): number {
     let next = at;

@@ -1,0 +1,106 @@
+import { ResetBy } from './closed-streams.js';
+import { maxUint31 } from './frame/kinds.js';
+import type { Sender } from './sender.js';
+import type { StreamCore } from './stream.js';
+import type { StreamTable } from './stream-table.js';
+import { type ConnectionEvents, ErrorCode, type Role } from './types.js';
+
+/**
+ * What comes of a rule that the peer broke: the end of the connection or of one stream, or nothing where a frame was to be
+ * expected. Each method returns whether to read on.
+ */
+export class Faults {
+  /** Nothing is read any more: a connection error, or the socket is gone. */
+  stopped = false;
+  /**
+   * Frames so far that carry nothing for a call. Every such frame passes `spend`: the place where a budget against floods
+   * belongs.
+   */
+  spent = 0;
+  /** The highest peer's stream that was let in. */
+  lastPeerStreamId = 0;
+  /** The highest id that the peer used, ignored streams included. */
+  highestPeerId = 0;
+  /** Of the GOAWAY that we sent: streams above it are read and ignored (RFC 9113 6.8). */
+  acceptUpTo = maxUint31;
+
+  private readonly role: Role;
+  private readonly events: ConnectionEvents;
+  private readonly table: StreamTable;
+  private readonly sender: Sender;
+
+  constructor(role: Role, events: ConnectionEvents, table: StreamTable, sender: Sender) {
+    this.role = role;
+    this.events = events;
+    this.table = table;
+    this.sender = sender;
+  }
+
+  /** One frame that carries nothing for a call. */
+  spend(): true {
+    this.spent += 1;
+    return true;
+  }
+
+  /** A connection error (RFC 9113 5.4.1). */
+  connection(code: number, detail: string): false {
+    if (this.stopped) return false;
+    this.stopped = true;
+    this.sender.goaway(this.lastPeerStreamId, code, detail);
+    this.table.loseAll(detail);
+    this.events.onFailed(code, detail);
+    return false;
+  }
+
+  /** A stream error (RFC 9113 5.4.2) on an open stream. */
+  stream(stream: StreamCore, code: number, detail: string): boolean {
+    this.sender.resetId(stream.id, code);
+    this.table.end(stream, { kind: 'streamError', code, detail });
+    return !this.stopped;
+  }
+
+  /** A header list over our limit: only this call fails, the connection is well. */
+  headersTooLarge(stream: StreamCore): boolean {
+    this.sender.resetId(stream.id, ErrorCode.CANCEL);
+    this.table.end(stream, { kind: 'headersTooLarge' });
+    return !this.stopped;
+  }
+
+  /** A stream error where nobody owns the stream. */
+  refuse(streamId: number, code: number): boolean {
+    this.sender.resetId(streamId, code);
+    return !this.stopped;
+  }
+
+  /** A stream error on whatever the stream is; an idle one cannot be reset (RFC 9113 6.4). */
+  streamId(streamId: number, code: number, detail: string): boolean {
+    const stream = this.table.get(streamId);
+    if (stream !== undefined) return this.stream(stream, code, detail);
+    return this.isIdle(streamId) ? this.connection(code, detail) : this.refuse(streamId, code);
+  }
+
+  /** DATA or HEADERS on a stream that is not open (RFC 9113 5.1, idle and closed). */
+  withoutStream(streamId: number, what: string): boolean {
+    this.spend();
+    const { past } = this.table;
+    if (this.isIdle(streamId)) return this.connection(ErrorCode.PROTOCOL_ERROR, `${what} on idle stream ${streamId}`);
+    if (this.role === 'server' && streamId > this.acceptUpTo) return true;
+    if (past.wasSkipped(streamId))
+      return this.connection(ErrorCode.PROTOCOL_ERROR, `stream ${streamId} after higher ones`);
+    const by = past.resetBy(streamId);
+    if (by === ResetBy.us) return true;
+    if (by === ResetBy.peer || past.uncertain(streamId)) return this.refuse(streamId, ErrorCode.STREAM_CLOSED);
+    return this.connection(ErrorCode.STREAM_CLOSED, `${what} on closed stream ${streamId}`);
+  }
+
+  /** RST_STREAM or WINDOW_UPDATE on a stream that is not open: late ones are to be expected (RFC 9113 5.1, closed). */
+  lateControl(streamId: number, what: string): boolean {
+    if (!this.isIdle(streamId)) return true;
+    return this.connection(ErrorCode.PROTOCOL_ERROR, `${what} on idle stream ${streamId}`);
+  }
+
+  private isIdle(streamId: number): boolean {
+    if ((streamId & 1) === 0) return true;
+    return this.role === 'client' ? streamId >= this.sender.nextStreamId : streamId > this.highestPeerId;
+  }
+}
