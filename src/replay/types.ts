@@ -6,6 +6,8 @@ export interface ReplayBudget {
   /** All or nothing: the first limit, from the nearest to the farthest, that `bytes` would pass, or null when they were reserved. */
   reserve(bytes: number): ReplayLimit | null;
   release(bytes: number): void;
+  /** Bytes that may still be reserved, here and in every limit above. */
+  readonly room: number;
   readonly held: number;
   readonly peak: number;
 }
