@@ -1,0 +1,33 @@
+import type { Address } from './address.js';
+import { parseIp } from './ip.js';
+
+/** What an address means to this machine, for comparison. `localhost` is loopback of either family. */
+function identify(host: string): { readonly canonical: string; readonly class: 'loopback' | 'any' | 'other' } {
+  if (host.toLowerCase().replace(/\.$/, '') === 'localhost') return { canonical: 'localhost', class: 'loopback' };
+  return parseIp(host) ?? { canonical: host.toLowerCase(), class: 'other' };
+}
+
+function collapsed(path: string): string {
+  return path.replace(/\/+/g, '/').replace(/(^|\/)(?:\.\/)+/g, '$1');
+}
+
+/**
+ * Whether connecting to `target` would reach `listener`: calls would go round for ever. `localAddresses` are the IP
+ * literals of this machine's interfaces, which a listener on `0.0.0.0` or `[::]` answers too.
+ */
+export function reaches(target: Address, listener: Address, localAddresses: readonly string[]): boolean {
+  if (target.kind === 'unix' || listener.kind === 'unix') {
+    return target.kind === 'unix' && listener.kind === 'unix' && collapsed(target.path) === collapsed(listener.path);
+  }
+  if (target.port !== listener.port || listener.port === 0) return false;
+  const to = identify(target.host);
+  const at = identify(listener.host);
+  // Connecting to the unspecified address connects to loopback.
+  const toItself = to.class !== 'other';
+  if (at.class === 'any') {
+    return toItself || localAddresses.some((address) => parseIp(address)?.canonical === to.canonical);
+  }
+  if (to.canonical === at.canonical) return true;
+  const vague = to.class === 'any' || to.canonical === 'localhost' || at.canonical === 'localhost';
+  return vague && toItself && at.class === 'loopback';
+}

@@ -1,0 +1,235 @@
+import { showAddress } from './address.js';
+import { showNode } from './fields.js';
+import { type FlagShape, readFlags } from './flags.js';
+import { type JsonNode, parseJson } from './json-tree.js';
+import { didYouMean, nearest } from './nearest.js';
+import { reaches } from './own-listener.js';
+import type { Parsed } from './parsed.js';
+import { createLocator } from './position.js';
+import { printable, quote } from './quote.js';
+import {
+  flagOf,
+  type Setting,
+  type SettingKey,
+  type Settings,
+  settingKeys,
+  settingTable,
+  variableOf,
+} from './settings.js';
+
+/** Where settings come from; the first that gives a setting gives all of it. */
+export interface SettingSources {
+  /** The arguments after the command. */
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What `--config` or `HEDGEROW_CONFIG` names, already read. */
+  readonly file: { readonly path: string; readonly text: string } | null;
+  /** IP literals of this machine's interfaces, to tell a backend that is ourselves. */
+  readonly localAddresses?: readonly string[];
+}
+
+export type ReadSettings =
+  | {
+      readonly ok: true;
+      readonly settings: Settings;
+      /** Lines worth logging: variables that look like a misspelt setting. */
+      readonly notes: readonly string[];
+    }
+  /** One line, with its place, that says what is allowed. */
+  | { readonly ok: false; readonly problem: string };
+
+/** Thrown and caught within this file: the first problem ends the reading. */
+class Problem extends Error {}
+
+/** A setting as one source gives it, read once its type is known. Throws a Problem that names the place. */
+type Given = <T>(setting: Setting<T>) => T | readonly T[];
+
+const shapes: ReadonlyMap<string, FlagShape> = new Map(
+  settingKeys.map((key) => {
+    const { bare }: Setting['kind'] = settingTable[key].kind;
+    const shape: FlagShape = { value: bare === null ? 'required' : 'optional', bare, words: ['on', 'off'] };
+    return [flagOf(key).slice(2), shape];
+  }),
+);
+
+/**
+ * The settings file that flags or environment name, or null. To be read before `readSettings`, which gets its text;
+ * wrong flags are left for it to tell.
+ */
+export function settingsFile(flags: readonly string[], env: SettingSources['env']): string | null {
+  const read = readFlags(flags, shapes);
+  const flag = read.ok ? read.flags.values.get('config')?.at(-1) : undefined;
+  return flag || env[variableOf('config')] || null;
+}
+
+/** Reads all settings: flags beat environment, environment beats the file, the file beats defaults. Never throws. */
+export function readSettings(sources: SettingSources): ReadSettings {
+  try {
+    const flags = givenByFlags(sources.flags);
+    const env = givenByEnv(sources.env);
+    const file = sources.file === null ? new Map<SettingKey, Given>() : givenByFile(sources.file);
+    const values: Partial<Record<SettingKey, unknown>> = {};
+    for (const key of settingKeys) {
+      // Every source is read, also the beaten ones: a broken value is never silently passed over.
+      const [first] = [flags, env, file].flatMap((source) => {
+        const given = source.get(key);
+        return given === undefined ? [] : [given<unknown>(settingTable[key])];
+      });
+      values[key] = first === undefined ? initialValue(settingTable[key]) : first;
+    }
+    const settings = values as Settings; // every key of the table was set, each by its own kind
+    judgeTogether(settings, sources.localAddresses ?? []);
+    return { ok: true, settings: deepFreeze(settings), notes: strayVariables(sources.env) };
+  } catch (error) {
+    if (error instanceof Problem) return { ok: false, problem: error.message };
+    throw error;
+  }
+}
+
+function initialValue(setting: Setting): unknown {
+  if (setting.arity === 'optional') return null;
+  const read = (text: string) => value(setting.kind.fromText(text), 'default', text);
+  return setting.arity === 'one' ? read(setting.initial) : setting.initial.map(read);
+}
+
+/** The value, or the one line that ends the reading. */
+function value<T>(parsed: Parsed<T>, place: string, shown: string): T {
+  if (parsed.ok) return parsed.value;
+  throw new Problem(`${place} ${shown}: ${parsed.problem}`);
+}
+
+function fromTexts<T>(setting: Setting<T>, texts: readonly string[], place: string): T | readonly T[] {
+  const read = (text: string) => value(setting.kind.fromText(text), place, printable(text.slice(0, 200)) || '""');
+  if (setting.arity === 'many') return texts.map(read);
+  // The last of several flags counts: wrappers add theirs at the end.
+  return read(texts.at(-1) ?? '');
+}
+
+function givenByFlags(argv: readonly string[]): Map<SettingKey, Given> {
+  const read = readFlags(argv, shapes);
+  if (!read.ok) throw new Problem(read.problem);
+  const [stray] = read.flags.positionals;
+  if (stray !== undefined)
+    throw new Problem(`unexpected argument ${quote(stray)}; settings are flags, like --listen ADDR`);
+  const given = new Map<SettingKey, Given>();
+  for (const key of settingKeys) {
+    const place = flagOf(key);
+    const texts = read.flags.values.get(place.slice(2));
+    if (texts !== undefined) given.set(key, (setting) => fromTexts(setting, texts, place));
+  }
+  return given;
+}
+
+/** A variable that is set and empty counts as not set: that is how compose files and shells leave one out. */
+function givenByEnv(env: SettingSources['env']): Map<SettingKey, Given> {
+  const given = new Map<SettingKey, Given>();
+  for (const key of settingKeys) {
+    const name = variableOf(key);
+    const text = env[name];
+    if (text === undefined || text.trim() === '') continue;
+    const texts = settingTable[key].arity === 'many' ? text.trim().split(/\s+/) : [text];
+    given.set(key, (setting) => fromTexts(setting, texts, `${name}:`));
+  }
+  return given;
+}
+
+function givenByFile(file: { readonly path: string; readonly text: string }): Map<SettingKey, Given> {
+  const text = file.text.replace(/^\uFEFF/, '');
+  const locate = createLocator(text);
+  const placeAt = (offset: number): string => {
+    const { line, column } = locate(offset);
+    return `${printable(file.path)}:${line}:${column}`;
+  };
+  const { root, problems } = parseJson(text);
+  const [broken] = problems;
+  if (broken !== undefined) throw new Problem(`${placeAt(broken.offset)}: ${broken.message}`);
+  if (root?.type !== 'object') {
+    throw new Problem(`${placeAt(root?.offset ?? 0)}: must be one JSON object with settings by their camelCase keys`);
+  }
+  const given = new Map<SettingKey, Given>();
+  for (const { key, keyOffset, value: node } of root.members) {
+    const place = placeAt(keyOffset);
+    const known = settingKeys.find((candidate) => candidate === key);
+    if (known === undefined)
+      throw new Problem(`${place}: unknown setting ${quote(key)}${didYouMean(key, settingKeys)}`);
+    if (known === 'config') throw new Problem(`${place}: config cannot be set in the settings file itself`);
+    if (given.has(known)) throw new Problem(`${place}: ${known} is given twice`);
+    given.set(known, (setting) => fromNode(setting, node, (at) => `${placeAt(at.offset)}: ${known}:`));
+  }
+  return given;
+}
+
+function fromNode<T>(setting: Setting<T>, node: JsonNode, placeOf: (node: JsonNode) => string): T | readonly T[] {
+  const read = (item: JsonNode): T => {
+    const { kind } = setting;
+    const parsed = item.type === 'string' ? kind.fromText(item.value) : (kind.fromNode?.(item) ?? null);
+    if (parsed === null) throw new Problem(`${placeOf(item)} ${showNode(item)}: must be ${kind.json}`);
+    return value(parsed, placeOf(item), showNode(item));
+  };
+  if (setting.arity !== 'many') return read(node);
+  if (node.type !== 'array') throw new Problem(`${placeOf(node)} ${showNode(node)}: must be an array of strings`);
+  return node.items.map(read);
+}
+
+/** What no setting alone can tell. */
+function judgeTogether(settings: Settings, localAddresses: readonly string[]): void {
+  if (settings.backend.length === 0) {
+    throw new Problem('no backend: give at least one, like --backend b1=127.0.0.1:50052');
+  }
+  if (settings.listen.length === 0) throw new Problem('listen: at least one address is needed');
+  const listening = new Set<string>();
+  for (const address of settings.listen) {
+    const shown = showAddress(address);
+    const picked = address.kind === 'tcp' && address.port === 0;
+    if (listening.has(shown) && !picked) throw new Problem(`--listen ${shown}: given twice`);
+    listening.add(shown);
+  }
+  const names = new Set<string>();
+  for (const { name, target, endpoint } of settings.backend) {
+    if (names.has(name)) throw new Problem(`--backend ${name}=${printable(target)}: the name ${name} is used twice`);
+    names.add(name);
+    const own = settings.listen.find((address) => reaches(endpoint, address, localAddresses));
+    if (own !== undefined) {
+      throw new Problem(
+        `--backend ${name}=${printable(target)}: is our own listener ${showAddress(own)}: calls would go round`,
+      );
+    }
+    if (settings.admin !== null && reaches(endpoint, settings.admin, localAddresses)) {
+      throw new Problem(
+        `--backend ${name}=${printable(target)}: is our own admin address ${showAddress(settings.admin)}`,
+      );
+    }
+  }
+  const half = (settings.tlsCert === null) !== (settings.tlsKey === null);
+  if (half) {
+    const [has, lacks] = settings.tlsCert === null ? ['--tls-key', '--tls-cert'] : ['--tls-cert', '--tls-key'];
+    throw new Problem(`${has} needs ${lacks} beside it`);
+  }
+  // Cleartext where someone took the trouble to name a CA would be the worst reading.
+  for (const key of ['backendCa', 'backendServerName'] as const) {
+    if (settings[key] !== null && !settings.backendTls) throw new Problem(`${flagOf(key)} needs --backend-tls on`);
+  }
+}
+
+/** Orchestrators inject variables after a service's name, so unknown ones are no error; near misses are told. */
+function strayVariables(env: SettingSources['env']): readonly string[] {
+  const known = settingKeys.map(variableOf);
+  return Object.keys(env).flatMap((name) => {
+    if (!name.startsWith('HEDGEROW_') || known.includes(name)) return [];
+    const meant = nearest(
+      name.slice('HEDGEROW_'.length),
+      known.map((variable) => variable.slice('HEDGEROW_'.length)),
+    );
+    return meant === null
+      ? []
+      : [`${printable(name)} is not a setting and has no effect; did you mean HEDGEROW_${meant}?`];
+  });
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const part of Object.values(value)) deepFreeze(part);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,224 @@
+import { parseBackend } from './backend.js';
+import {
+  authority,
+  choice,
+  duration,
+  host,
+  integer,
+  type Kind,
+  listenAddress,
+  listenAddressOrOff,
+  metadataPrefix,
+  onOff,
+  path,
+  size,
+} from './setting-kinds.js';
+
+/** Headings of the help, in its order. */
+export const settingGroups = [
+  'Listening and backends',
+  'Service config',
+  'Limits',
+  'Connections to backends',
+  'Draining',
+  'TLS',
+  'Metadata',
+  'Admin HTTP',
+  'Logs',
+  'Settings file',
+] as const;
+
+export type SettingGroup = (typeof settingGroups)[number];
+
+/** One row of the table: everything about a setting but its key, from which its flag and variable are spelled. */
+export type Setting<T = unknown> = {
+  readonly group: SettingGroup;
+  readonly help: string;
+} & (
+  | { readonly arity: 'one'; readonly kind: Kind<T>; readonly initial: string }
+  /** Null where no source gives it; `shown` tells in the help what that means. */
+  | { readonly arity: 'optional'; readonly kind: Kind<T>; readonly shown: string | null }
+  /** An array in the file, white space between values in the environment. */
+  | { readonly arity: 'many'; readonly kind: Kind<T>; readonly initial: readonly string[] }
+);
+
+type One<T> = Extract<Setting<T>, { arity: 'one' }>;
+type Optional<T> = Extract<Setting<T>, { arity: 'optional' }>;
+type Many<T> = Extract<Setting<T>, { arity: 'many' }>;
+
+function one<T>(group: SettingGroup, kind: Kind<T>, initial: string, help: string): One<T> {
+  return { arity: 'one', group, kind, initial, help };
+}
+
+function optional<T>(group: SettingGroup, kind: Kind<T>, shown: string | null, help: string): Optional<T> {
+  return { arity: 'optional', group, kind, shown, help };
+}
+
+function many<T>(group: SettingGroup, kind: Kind<T>, initial: readonly string[], help: string): Many<T> {
+  return { arity: 'many', group, kind, initial, help };
+}
+
+const backend = {
+  metavar: 'NAME=TARGET',
+  range: null,
+  bare: null,
+  json: 'a string',
+  fromText: parseBackend,
+  fromNode: null,
+} as const;
+
+/** Read where `--service-config` names no other file; there its absence is no error. */
+export const defaultServiceConfig = './service-config.json';
+
+/**
+ * Every setting of `hedgerow serve`. The key `drainTimeout` is the flag `--drain-timeout` and the variable
+ * `HEDGEROW_DRAIN_TIMEOUT`.
+ */
+export const settingTable = {
+  listen: many(
+    'Listening and backends',
+    listenAddress,
+    ['127.0.0.1:50051'],
+    'Where clients connect: HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 picks one.',
+  ),
+  backend: many(
+    'Listening and backends',
+    backend,
+    [],
+    'A backend: IP:PORT, [IPV6]:PORT, ipv4:IP:PORT, ipv6:[IP]:PORT or unix:PATH. At least one.',
+  ),
+  backendAuthority: one(
+    'Listening and backends',
+    authority,
+    'client',
+    "The :authority that backends see: the client's own, each backend's target, or a fixed one.",
+  ),
+
+  serviceConfig: optional(
+    'Service config',
+    path,
+    defaultServiceConfig,
+    'The gRPC service config with the retry policies. A file that is not named may be absent.',
+  ),
+  maxAttemptsLimit: one(
+    'Service config',
+    integer(1, 1000),
+    '5',
+    'Cap on maxAttempts of every policy (gRFC A6); 1 turns policies off.',
+  ),
+
+  perCallBufferLimit: one(
+    'Limits',
+    size('0', '1GiB'),
+    '256KiB',
+    'Request bytes kept for another attempt, per call; over it the call is committed.',
+  ),
+  clientBufferLimit: one('Limits', size('0', '16GiB'), '8MiB', 'The same, per client connection.'),
+  bufferLimit: one('Limits', size('0', '64GiB'), '64MiB', 'The same, in all.'),
+  relayBufferLimit: one(
+    'Limits',
+    size('64KiB', '64GiB'),
+    '256MiB',
+    'Bytes waiting for a peer, in all; over it streams get no new window.',
+  ),
+  maxHeaderListSize: one(
+    'Limits',
+    size('256', '1MiB'),
+    '16KiB',
+    'Metadata of one request or answer, 32 bytes a field added (RFC 9113).',
+  ),
+  maxConcurrentStreams: one('Limits', integer(1, 1_000_000), '1000', 'Calls at a time per client connection.'),
+  maxConnections: one('Limits', integer(1, 1_000_000), '10000', 'Client connections at a time.'),
+
+  connectTimeout: one(
+    'Connections to backends',
+    duration('1ms', '10m'),
+    '2s',
+    'Time to connect to a backend, TLS and SETTINGS included.',
+  ),
+  connectBackoffMax: one(
+    'Connections to backends',
+    duration('1ms', '1h'),
+    '5s',
+    'The longest wait between connects that fail; waits grow from 250ms.',
+  ),
+  backendConnections: one(
+    'Connections to backends',
+    integer(1, 1000),
+    '4',
+    "Connections per backend; a further one is opened at the peer's stream limit.",
+  ),
+  queueLimit: one(
+    'Connections to backends',
+    integer(1, 1_000_000),
+    '1000',
+    'Calls that wait for a stream, per backend.',
+  ),
+
+  drainTimeout: one('Draining', duration('0s', '24h'), '30s', 'Time that calls in flight get to finish after SIGTERM.'),
+
+  tlsCert: optional('TLS', path, null, 'Certificate chain for clients, PEM; with --tls-key. Without, cleartext.'),
+  tlsKey: optional('TLS', path, null, 'Its private key, PEM.'),
+  backendTls: one('TLS', onOff, 'off', 'TLS to backends.'),
+  backendCa: optional(
+    'TLS',
+    path,
+    null,
+    "CA certificates that backends are checked against, PEM. Without, the system's.",
+  ),
+  backendServerName: optional(
+    'TLS',
+    host,
+    null,
+    "The name that backends' certificates must carry. Without, the target's address.",
+  ),
+
+  metadataPrefix: one('Metadata', metadataPrefix, 'hedgerow', "Prefix of the proxy's own metadata keys."),
+  responseMetadata: one(
+    'Metadata',
+    onOff,
+    'on',
+    'Tell clients which backend answered, the number of retries and the stop reason.',
+  ),
+
+  admin: one('Admin HTTP', listenAddressOrOff, '127.0.0.1:9901', 'Where health and state are served.'),
+  adminHost: many('Admin HTTP', host, [], 'A host name accepted in Host, besides IP addresses and localhost.'),
+  adminTokenFile: optional('Admin HTTP', path, null, 'File with the bearer token that a POST needs beyond loopback.'),
+
+  logLevel: one(
+    'Logs',
+    choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    'info',
+    'The least level that is logged.',
+  ),
+  logFormat: optional('Logs', choice(['json', 'pretty']), 'json; pretty on a terminal', 'How a log line looks.'),
+  accessLog: one(
+    'Logs',
+    choice(['all', 'notable', 'off']),
+    'notable',
+    'Calls that get a line: notable ones failed or took more than one attempt.',
+  ),
+
+  config: optional('Settings file', path, null, 'Flat JSON with any of these settings by their camelCase keys.'),
+} as const satisfies Record<string, Setting>;
+
+export type SettingKey = keyof typeof settingTable;
+
+type ValueOf<S> =
+  S extends One<infer T> ? T : S extends Optional<infer T> ? T | null : S extends Many<infer T> ? readonly T[] : never;
+
+/** The settings in force, checked and frozen. Durations in milliseconds, sizes in bytes, `admin` null when off. */
+export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof settingTable)[K]> };
+
+/** All keys, in the help's order. */
+export const settingKeys = Object.keys(settingTable) as readonly SettingKey[];
+
+/** `drainTimeout` → `--drain-timeout`. */
+export function flagOf(key: string): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** `drainTimeout` → `HEDGEROW_DRAIN_TIMEOUT`. */
+export function variableOf(key: string): string {
+  return `HEDGEROW_${key.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
