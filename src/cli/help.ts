@@ -1,0 +1,144 @@
+import { flagOf, type Setting, settingGroups, settingKeys, settingTable } from '../config/settings.js';
+import { type CommandFlag, checkFlags, demoFlags } from './options.js';
+
+export const commands = ['serve', 'check', 'demo'] as const;
+export type Command = (typeof commands)[number];
+
+const about: Readonly<Record<Command, string>> = {
+  serve: 'Run the proxy.',
+  check: 'Validate a gRPC service config.',
+  demo: 'Watch retries work: backends with faults, the proxy and a client, all on this machine.',
+};
+
+/** Where the descriptions begin; a flag longer than that has a line of its own. */
+const indent = 32;
+
+/** Breaks a text at spaces into lines of at most `width` characters; a longer word has a line of its own. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+function row(left: string, right: string, width: number): string {
+  const [first = '', ...others] = wrap(right, Math.max(24, width - indent));
+  const head = left.length > indent - 4 ? `  ${left}\n${' '.repeat(indent)}` : `  ${left}`.padEnd(indent);
+  return [head + first, ...others.map((line) => ' '.repeat(indent) + line)].join('\n');
+}
+
+/** `[30s; 0s to 24h]`: the default, the range, and whether it may be given more than once. */
+function notes(setting: Setting): string {
+  const initial =
+    setting.arity === 'optional'
+      ? setting.shown
+      : setting.arity === 'one'
+        ? setting.initial
+        : setting.initial.join(' ');
+  const parts = [initial || null, setting.kind.range, setting.arity === 'many' ? 'repeatable' : null];
+  const present = parts.filter((part) => part !== null);
+  return present.length === 0 ? '' : ` [${present.join('; ')}]`;
+}
+
+function settingRows(width: number): string[] {
+  return settingGroups.map((group) => {
+    const rows = settingKeys.flatMap((key) => {
+      const setting: Setting = settingTable[key];
+      if (setting.group !== group) return [];
+      const value = setting.kind.bare === null ? ` ${setting.kind.metavar}` : ` [${setting.kind.metavar}]`;
+      return [row(flagOf(key) + value, setting.help + notes(setting), width)];
+    });
+    return [group, ...rows].join('\n');
+  });
+}
+
+function commandRows(flags: readonly CommandFlag[], width: number): string {
+  const rows = flags.map(({ name, metavar, help }) =>
+    row(`--${name}${metavar === null ? '' : ` ${metavar}`}`, help, width),
+  );
+  return ['Flags', ...rows, row('--help', 'Print this.', width)].join('\n');
+}
+
+function paragraph(text: string, width: number): string {
+  return wrap(text, width).join('\n');
+}
+
+/** Help for one command, or for all; lines of at most `width` columns where words allow. Ends with a line end. */
+export function help(command: Command | null, width: number): string {
+  return `${sections(command, width).join('\n\n')}\n`;
+}
+
+function sections(command: Command | null, width: number): string[] {
+  switch (command) {
+    case null:
+      return [
+        paragraph(
+          'hedgerow: a gRPC proxy that gives every client the retries its service owner wrote in a gRPC service config.',
+          width,
+        ),
+        'Usage: hedgerow COMMAND [flags]',
+        ['Commands', ...commands.map((name) => row(name, about[name], width))].join('\n'),
+        [
+          'Flags',
+          row('--help', 'Print this; after a command, its help.', width),
+          row('--version', 'Print the version.', width),
+        ].join('\n'),
+        [
+          'Examples',
+          '  hedgerow demo --calls 12',
+          '  hedgerow check service-config.json',
+          '  hedgerow serve --backend b1=127.0.0.1:50052 --backend b2=127.0.0.1:50053',
+        ].join('\n'),
+      ];
+    case 'serve':
+      return [
+        about.serve,
+        'Usage: hedgerow serve --backend NAME=TARGET [flags]',
+        paragraph(
+          'Every setting is a flag, an environment variable and a key of the settings file: --drain-timeout, ' +
+            'HEDGEROW_DRAIN_TIMEOUT, drainTimeout. Flags beat the environment, the environment beats the file, the file ' +
+            'beats the defaults. Repeatable ones are separated by white space in a variable and an array in the file. ' +
+            'In brackets: the default; the range.',
+          width,
+        ),
+        paragraph('DURATION: 250ms, 1.5s, 2m, 1h. SIZE: bytes, or 64KiB, 1MiB, 1GiB.', width),
+        ...settingRows(width),
+        [
+          'Examples',
+          '  hedgerow serve --backend b1=127.0.0.1:50052 --backend b2=unix:/run/b2.sock',
+          '  hedgerow serve --config hedgerow.json --log-level debug',
+          '  HEDGEROW_BACKEND="b1=10.0.0.7:50051 b2=10.0.0.8:50051" hedgerow serve --admin off',
+        ].join('\n'),
+      ];
+    case 'check':
+      return [
+        about.check,
+        'Usage: hedgerow check FILE [--json] [--strict]',
+        paragraph(
+          'Prints every finding, one a line: FILE:LINE:COLUMN: error|warning: PATH: MESSAGE [rule]. Exit code 0: valid, ' +
+            'warnings allowed; 1: invalid; 2: wrong usage, or the file cannot be read.',
+          width,
+        ),
+        commandRows(checkFlags, width),
+        [
+          'Examples',
+          '  hedgerow check service-config.json',
+          '  hedgerow check --strict --json service-config.json',
+        ].join('\n'),
+      ];
+    case 'demo':
+      return [
+        about.demo,
+        'Usage: hedgerow demo [--calls N]',
+        commandRows(demoFlags, width),
+        ['Examples', '  hedgerow demo --calls 12'].join('\n'),
+      ];
+    default:
+      return command satisfies never;
+  }
+}

@@ -1,0 +1,65 @@
+import { type FlagShape, readFlags } from '../config/flags.js';
+import { quote } from '../config/quote.js';
+import { integer } from '../config/setting-kinds.js';
+import { settingTable } from '../config/settings.js';
+import type { CheckOptions } from './check.js';
+
+/** A flag that one command alone has: neither a key of the settings file nor a variable. */
+export interface CommandFlag {
+  readonly name: string;
+  readonly metavar: string | null;
+  readonly help: string;
+}
+
+const json: CommandFlag = { name: 'json', metavar: null, help: 'Print the findings as a JSON array.' };
+const strict: CommandFlag = { name: 'strict', metavar: null, help: 'Fail on warnings too.' };
+const attempts: CommandFlag = {
+  name: 'max-attempts-limit',
+  metavar: 'N',
+  help: `The cap on maxAttempts that the proxy will run with. [${settingTable.maxAttemptsLimit.initial}; 1 to 1000]`,
+};
+const calls: CommandFlag = { name: 'calls', metavar: 'N', help: 'Make so many calls and end. [no end; 1 to 1000000]' };
+
+export const checkFlags: readonly CommandFlag[] = [json, strict, attempts];
+export const demoFlags: readonly CommandFlag[] = [calls];
+
+export interface DemoOptions {
+  /** Null: until interrupted. */
+  readonly calls: number | null;
+}
+
+export type Options<T> = { readonly ok: true; readonly options: T } | { readonly ok: false; readonly problem: string };
+
+function shapesOf(flags: readonly CommandFlag[]): ReadonlyMap<string, FlagShape> {
+  return new Map(
+    flags.map(({ name, metavar }) => [name, { value: metavar === null ? 'none' : 'required', bare: null, words: [] }]),
+  );
+}
+
+/** `check FILE [--json] [--strict] [--max-attempts-limit N]` */
+export function readCheckOptions(argv: readonly string[]): Options<CheckOptions & { readonly file: string }> {
+  const read = readFlags(argv, shapesOf(checkFlags));
+  if (!read.ok) return read;
+  const { values, positionals } = read.flags;
+  const [file, second] = positionals;
+  if (file === undefined || file === '') return { ok: false, problem: 'no file; write hedgerow check FILE' };
+  if (second !== undefined) return { ok: false, problem: `one file at a time; ${quote(second)} is a second one` };
+  const text = values.get(attempts.name)?.at(-1) ?? settingTable.maxAttemptsLimit.initial;
+  const limit = settingTable.maxAttemptsLimit.kind.fromText(text);
+  if (!limit.ok) return { ok: false, problem: `--${attempts.name} ${quote(text)}: ${limit.problem}` };
+  const options = { file, json: values.has(json.name), strict: values.has(strict.name), maxAttemptsLimit: limit.value };
+  return { ok: true, options };
+}
+
+/** `demo [--calls N]` */
+export function readDemoOptions(argv: readonly string[]): Options<DemoOptions> {
+  const read = readFlags(argv, shapesOf(demoFlags));
+  if (!read.ok) return read;
+  const [stray] = read.flags.positionals;
+  if (stray !== undefined) return { ok: false, problem: `unexpected argument ${quote(stray)}` };
+  const text = read.flags.values.get(calls.name)?.at(-1);
+  if (text === undefined) return { ok: true, options: { calls: null } };
+  const count = integer(1, 1_000_000).fromText(text);
+  if (!count.ok) return { ok: false, problem: `--${calls.name} ${quote(text)}: ${count.problem}` };
+  return { ok: true, options: { calls: count.value } };
+}
