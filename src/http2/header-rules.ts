@@ -14,6 +14,8 @@ const colon = 0x3a;
 
 /** A power of two. */
 const provenSlots = 64;
+/** The longest value that is remembered (bytes). */
+const provenLength = 128;
 
 /** Bits of `seen`. */
 const Pseudo = { method: 1, scheme: 2, path: 4, authority: 8, status: 16 } as const;
@@ -56,7 +58,7 @@ export class HeaderRules {
       const slot = slotOf(field);
       if (this.provenPseudo[slot] === field) continue;
       if (!this.value(fields, i, field)) return false;
-      if (fields[i] === field) this.provenPseudo[slot] = field;
+      if (fields[i] === field && worthKeeping(field)) this.provenPseudo[slot] = field;
     }
     if (!this.regular(fields, i)) return false;
     const { seen } = this;
@@ -144,7 +146,7 @@ export class HeaderRules {
       if (this.proven[slot] === field) continue;
       if (!this.name(field) || !this.value(fields, i, field)) return false;
       // A stripped field and a content-length have something to do each time.
-      if (fields[i] === field && field.name !== 'content-length') this.proven[slot] = field;
+      if (fields[i] === field && field.name !== 'content-length' && worthKeeping(field)) this.proven[slot] = field;
     }
     return true;
   }
@@ -211,6 +213,11 @@ export class HeaderRules {
     }
     return true;
   }
+}
+
+/** Long values rarely come twice, and secrets are not to be kept alive. */
+function worthKeeping({ value, neverIndexed }: HeaderField): boolean {
+  return !neverIndexed && value.length <= provenLength;
 }
 
 function emptySlots(): (HeaderField | null)[] {
