@@ -1,0 +1,54 @@
+import type { Turn } from './ports.js';
+
+/** How often one drain goes on with what its own tasks asked for. */
+const maxRounds = 16;
+
+/**
+ * Collects tasks and runs them all at once. What a task asks for while it runs is run in the same drain, in order, since
+ * bytes that one connection frees are often another's to send in this very turn; after 16 rounds of that the rest waits for
+ * the next turn, so that no chain of tasks keeps the sockets from being read. A task that throws stops no other: the first
+ * error is thrown when the drain is through.
+ *
+ * @param soon runs its argument once, after the sockets that are readable now have been read
+ */
+export function createTurn(soon: (drain: () => void) => void): Turn {
+  let tasks: (() => void)[] = [];
+  let asked = false;
+  let draining = false;
+
+  function drain(): void {
+    let failed = false;
+    let failure: unknown;
+    draining = true;
+    for (let round = 0; round < maxRounds && tasks.length > 0; round += 1) {
+      const batch = tasks;
+      tasks = [];
+      for (const task of batch) {
+        try {
+          task();
+        } catch (error) {
+          if (!failed) failure = error;
+          failed = true;
+        }
+      }
+    }
+    draining = false;
+    asked = tasks.length > 0;
+    if (asked) soon(drain);
+    if (failed) throw failure;
+  }
+
+  return {
+    atEnd(task) {
+      tasks.push(task);
+      if (asked || draining) return;
+      asked = true;
+      soon(drain);
+    },
+  };
+}
+
+/** The end of Node's turn: its check phase, which comes right after the poll for input. */
+export const nodeTurn: Turn = createTurn((drain) => {
+  setImmediate(drain);
+});
