@@ -55,13 +55,7 @@ export function initialAnswer(
 }
 
 /** The backend's own end: its trailers, or its Trailers-Only answer, which stays one. */
-export function relayedEnd(
-  parts: NoteParts,
-  fields: readonly MetadataField[],
-  _afterHeaders: boolean,
-  _code: StatusCode,
-  notes: AnswerNotes,
-): MetadataField[] {
+export function relayedEnd(parts: NoteParts, fields: readonly MetadataField[], notes: AnswerNotes): MetadataField[] {
   return answerTrailers(fields, parts.prefix, trailerNotes(parts, notes));
 }
 

@@ -8,7 +8,6 @@ import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import {
   ErrorCode,
-  type HeaderField,
   type Http2Connection,
   type Http2Stream,
   type StreamEnd,
@@ -32,6 +31,9 @@ export interface CallHome {
   /** The call is over: forget it. */
   callEnded(call: Call): void;
 }
+
+/** The most repeats of an attempt that never left (D12, No backend). */
+const maxTransparent = 1000;
 
 /**
  * One call: feeds the machine of policy/ with what the wire says, and does what it decides. Decides nothing itself.
@@ -72,7 +74,7 @@ export class Call implements StreamEvents, AttemptOwner {
     this.startedAt = this.now;
     this.deadlineAt = request.timeout === null ? null : millis(this.startedAt + request.timeout);
     this.plan = parts.planFor(request.path);
-    this.state = createCall(this.plan);
+    this.state = createCall(this.plan, { maxTransparent });
     this.buffer = createReplayBuffer(home.replay, parts.callLimit);
     this.env = { now: this.now, random: () => parts.random.next(), throttled: false };
   }
@@ -414,7 +416,7 @@ export class Call implements StreamEvents, AttemptOwner {
       reason: code === Status.OK ? null : reason,
     };
     let fields: MetadataField[];
-    if (told?.trailers) fields = relayedEnd(this.parts, told.trailers, this.headersForwarded, code, notes);
+    if (told?.trailers) fields = relayedEnd(this.parts, told.trailers, notes);
     else if (this.headersForwarded) fields = localTrailers(this.parts, code, message, notes);
     else fields = localAnswer(this.parts, code, message, notes);
     if (!connection.sendHeaders(this.stream, fields, true)) {

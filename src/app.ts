@@ -1,0 +1,184 @@
+import { type Admin, createAdmin } from './admin/server.js';
+import { createRoundRobin } from './balance/round-robin.js';
+import type { MethodTable } from './config/methods.js';
+import type { Settings } from './config/settings.js';
+import { backendId } from './grpc/backend-id.js';
+import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
+import { createListener, type Listener } from './proxy/listener.js';
+import type { CallObserver } from './proxy/observer.js';
+import type { ProxyParts } from './proxy/parts.js';
+import { createRelayBudget } from './proxy/relay-budget.js';
+import { createReplayBudget } from './replay/budget.js';
+import type { Alarms, Clock, Random, Turn } from './runtime/ports.js';
+import { createUpstreamPool } from './upstream/pool.js';
+import type { BackendChange, UpstreamPool } from './upstream/types.js';
+
+/** The outside, as the app sees it. */
+export interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly alarms: Alarms;
+  readonly turn: Turn;
+}
+
+/** What the files that the settings name hold, read by the process boundary; null where a setting names none. */
+export interface FileContents {
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly backendCa: string | null;
+  readonly adminToken: string | null;
+}
+
+/** Where the app tells of what happens. None may throw. */
+export interface AppEvents {
+  readonly observer: CallObserver;
+  readonly onBackendChange: (change: BackendChange) => void;
+  readonly onClientRefused: (peer: string, detail: string) => void;
+  readonly onDefect: (error: unknown, call: string) => void;
+}
+
+/** The whole proxy in one process. */
+export interface App {
+  /** Binds everything and connects to the backends. Rejects with one sentence. */
+  start(): Promise<void>;
+  /** `host:port` as really bound. */
+  readonly listening: readonly string[];
+  readonly adminAddress: string | null;
+  readonly pool: UpstreamPool;
+  /** Calls in flight, replay and relay bytes, alarms, connections: the leak ledger. */
+  ledger(): Ledger;
+  /** Finishes what is in flight (contract, SIGTERM), then stops. */
+  drain(): Promise<void>;
+  /** Stops now. */
+  stop(): Promise<void>;
+}
+
+/** All zero when nothing is going on, but for connections that are kept. */
+export interface Ledger {
+  readonly calls: number;
+  readonly clients: number;
+  readonly replayBytes: number;
+  readonly relayBytes: number;
+  readonly upstreamStreams: number;
+}
+
+/** The time that upstream connections get to end after the last call (ms). */
+const upstreamGrace = 250;
+
+export function createApp(
+  settings: Settings,
+  methods: MethodTable,
+  files: FileContents,
+  ports: Ports,
+  events: AppEvents,
+): App {
+  const { clock, random, alarms, turn } = ports;
+  const wire: Http2Settings = {
+    ...defaultHttp2Settings,
+    maxConcurrentStreams: settings.maxConcurrentStreams,
+    maxHeaderListSize: settings.maxHeaderListSize,
+  };
+  const pool = createUpstreamPool({
+    backends: settings.backend.map(({ name, target, endpoint }) => ({ id: backendId(name), name, target, endpoint })),
+    connectTimeout: settings.connectTimeout,
+    connectBackoffMax: settings.connectBackoffMax,
+    backendConnections: settings.backendConnections,
+    queueLimit: settings.queueLimit,
+    settings: wire,
+    tls: settings.backendTls ? { ca: files.backendCa, serverName: settings.backendServerName } : null,
+    clock,
+    random,
+    alarms,
+    turn,
+    onStateChange: events.onBackendChange,
+  });
+  const replay = createReplayBudget(settings.bufferLimit, 'total', null);
+  const relay = createRelayBudget(settings.relayBufferLimit);
+  const instance = Math.floor(random.next() * 36 ** 6)
+    .toString(36)
+    .padStart(6, '0');
+  let calls = 0;
+  const parts: ProxyParts = {
+    clock,
+    random,
+    alarms,
+    pool,
+    picker: createRoundRobin(),
+    planFor: (path) => methods.lookup(path).plan,
+    replay,
+    callLimit: settings.perCallBufferLimit,
+    clientLimit: settings.clientBufferLimit,
+    relay,
+    prefix: `${settings.metadataPrefix}-`,
+    responseMetadata: settings.responseMetadata,
+    authority: settings.backendAuthority,
+    scheme: settings.backendTls ? 'https' : 'http',
+    observer: events.observer,
+    nextCallId: () => {
+      calls += 1;
+      return `${instance}-${calls.toString(36)}`;
+    },
+    onDefect: events.onDefect,
+  };
+  const { tlsCert, tlsKey } = files;
+  const listener: Listener = createListener(parts, {
+    addresses: settings.listen,
+    settings: wire,
+    maxConnections: settings.maxConnections,
+    tls: tlsCert !== null && tlsKey !== null ? { cert: tlsCert, key: tlsKey } : null,
+    turn,
+    onRefused: events.onClientRefused,
+  });
+  let draining = false;
+  const admin: Admin | null =
+    settings.admin === null
+      ? null
+      : createAdmin({
+          listen: settings.admin,
+          hosts: settings.adminHost,
+          token: files.adminToken,
+          state: { draining: () => draining, backends: () => pool.backends, now: () => clock.now() },
+        });
+
+  async function stop(): Promise<void> {
+    listener.close();
+    await Promise.all([pool.stop(upstreamGrace), admin?.stop()]);
+  }
+
+  return {
+    async start() {
+      await listener.start();
+      try {
+        await admin?.start();
+      } catch (error) {
+        listener.close();
+        throw error;
+      }
+      pool.start();
+    },
+    get listening() {
+      return listener.bound;
+    },
+    get adminAddress() {
+      return admin?.address ?? null;
+    },
+    pool,
+    ledger() {
+      let upstreamStreams = 0;
+      for (const backend of pool.backends) upstreamStreams += backend.inFlight;
+      return {
+        calls: listener.openCalls,
+        clients: listener.connections,
+        replayBytes: replay.held,
+        relayBytes: relay.waiting,
+        upstreamStreams,
+      };
+    },
+    async drain() {
+      draining = true;
+      await listener.drain(settings.drainTimeout);
+      await stop();
+    },
+    stop,
+  };
+}
