@@ -49,7 +49,7 @@ describe('alarms on one timer', () => {
     expect(rang).toHaveLength(1);
     expect(rang[0]).toBeGreaterThanOrEqual(1005.1);
     expect(rang[0]).toBeLessThan(1007);
-    expect(host.sets).toBe(2);
+    expect(host.sets).toBeGreaterThan(1);
   });
 
   it('an alarm that is due already rings on the next tick, not at once', () => {
