@@ -9,6 +9,7 @@ import {
   padded,
   requestLines,
   responseLines,
+  settings,
   Type,
   uint32,
   windowUpdate,
@@ -102,6 +103,17 @@ describe('what we receive (RFC 9113 6.9)', () => {
     expect(server.events()).toEqual(['data 1 397']);
     server.receive(data(1, 'x'));
     expect(server.events()).toEqual(['end 1 streamError 3', 'closed 1']);
+  });
+
+  it('padding is not given back a second time by consume', () => {
+    const server = Recorder.ready('server', { streamWindow: 400 });
+    server.receive(headers(1, requestLines), frame(Type.data, padded, 1, pad(Buffer.from('abc'), 199)));
+    server.bytes();
+    server.connection.consume(server.stream(1), 203);
+    server.receive(data(1, Buffer.alloc(197)));
+    server.connection.consume(server.stream(1), 197);
+    // The three bytes of content and these: exactly half a window.
+    expect(server.sent()).toEqual(['windowUpdate 1 200']);
   });
 
   it('padding may be all there is', () => {
@@ -205,6 +217,17 @@ describe('what we send', () => {
     client.receive(windowUpdate(0, 32_768 * 4));
     // Last in the queue was the third; the first has the whole window before anybody waits.
     expect(took).toEqual(['1:32768', '3:32768', '5:32768', '1:32768']);
+  });
+
+  it('a stream whose window SETTINGS shut while it waited for others is not forgotten', () => {
+    const client = Recorder.ready('client', {}, [[INITIAL_WINDOW_SIZE, 70_000]]);
+    const [first, second] = [client.request(), client.request()];
+    expect(offer(client, first, 65_535)).toBe(65_535);
+    expect(offer(client, second, 100)).toBe(0);
+    client.receive(settings([INITIAL_WINDOW_SIZE, 0]), windowUpdate(0, 1000));
+    expect(client.events().filter((event) => event.startsWith('writable'))).toEqual([]);
+    client.receive(windowUpdate(3, 10));
+    expect(client.events()).toEqual(['writable 3']);
   });
 
   it('a stream that closes while it waits is forgotten', () => {

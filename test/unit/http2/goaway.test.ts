@@ -46,6 +46,17 @@ describe('GOAWAY from the peer (RFC 9113 6.8)', () => {
     expect(client.events()).toContain('failed 1');
   });
 
+  it('is not told any more when an owner gives the connection up meanwhile', () => {
+    const client = Recorder.ready('client');
+    client.request(true);
+    client.request(true);
+    client.during = (event) => {
+      if (event === 'end 3 goaway 0') client.connection.lost('given up');
+    };
+    client.receive(goaway(1, 0));
+    expect(client.events()).toEqual(['end 3 goaway 0', 'end 1 lost unsent', 'closed 1', 'closed 3']);
+  });
+
   it('a stream that has no id yet counts as above', () => {
     const client = Recorder.ready('client');
     client.connection.openStream(client);
