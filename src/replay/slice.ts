@@ -80,9 +80,9 @@ function append(tail: Slice | null, chunk: Uint8Array, start: number, end: numbe
   return slice;
 }
 
-/** Returns the offset after the copied bytes. By hand where that beats making a view for `set`. */
+/** Returns the offset after the copied bytes. By hand where that is faster than a view for `set`, as measured up to 64 bytes. */
 function copy(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {
-  if (end - start > 128) {
+  if (end - start > 64) {
     to.set(from.subarray(start, end), at);
     return at + end - start;
   }
