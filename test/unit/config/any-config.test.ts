@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { formatFinding } from '../../../src/config/finding.js';
+import { compileMethods } from '../../../src/config/methods.js';
+import { parseServiceConfig } from '../../../src/config/service-config.js';
+import { retry } from './config-text.js';
+
+/** Values that are near enough to a config to reach every part of the grammar. */
+const fields = [
+  'methodConfig',
+  'retryThrottling',
+  'loadBalancingConfig',
+  'name',
+  'service',
+  'method',
+  'retryPolicy',
+  'hedgingPolicy',
+  'timeout',
+  'waitForReady',
+  'maxRequestMessageBytes',
+  'maxAttempts',
+  'initialBackoff',
+  'maxBackoff',
+  'backoffMultiplier',
+  'retryableStatusCodes',
+  'hedgingDelay',
+  'nonFatalStatusCodes',
+  'maxTokens',
+  'tokenRatio',
+  '__proto__',
+  'odd key',
+  'a\nb',
+];
+
+const { config } = fc.letrec<{ config: unknown }>((tie) => ({
+  config: fc.oneof(
+    { maxDepth: 6, depthSize: 'large' },
+    fc.constantFrom<unknown>(
+      null,
+      true,
+      0,
+      1,
+      4,
+      2.5,
+      -1,
+      1e308,
+      '',
+      '1s',
+      '0.1s',
+      '-1s',
+      'S',
+      'UNAVAILABLE',
+      'a\u2028b',
+      retry,
+    ),
+    fc.array(tie('config'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...fields), tie('config'), { maxKeys: 5 }),
+  ),
+}));
+
+/** Whatever the text: no throw, places within it, order, one line a finding, and a config only where no error is. */
+function holds(text: string): void {
+  const { findings, config } = parseServiceConfig(text, { maxAttemptsLimit: 5 });
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
+  let last = { line: 1, column: 0 };
+  for (const finding of findings) {
+    expect(finding.line).toBeLessThanOrEqual(lines.length);
+    expect(finding.column).toBeGreaterThanOrEqual(1);
+    expect(finding.column).toBeLessThanOrEqual((lines[finding.line - 1] ?? '').length + 1);
+    expect(finding.line > last.line || (finding.line === last.line && finding.column >= last.column)).toBe(true);
+    expect(formatFinding('f', finding)).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
+    last = finding;
+  }
+  expect(config === null).toBe(findings.some(({ severity }) => severity === 'error'));
+  if (config !== null) compileMethods(config).lookup('/S/M');
+}
+
+it('any JSON value is judged without a throw, at places inside the text', () => {
+  fc.assert(
+    fc.property(config, fc.constantFrom(0, 2), (value, indent) => holds(JSON.stringify(value, null, indent))),
+    { numRuns: 2000 },
+  );
+  fc.assert(fc.property(fc.json(), holds));
+});
+
+it('any near miss of a config is judged without a throw, at places inside the text', () => {
+  const text = JSON.stringify(
+    { methodConfig: [{ name: [{ service: 'S' }], retryPolicy: retry }], retryThrottling: {} },
+    null,
+    1,
+  );
+  const cut = fc.tuple(fc.nat(text.length), fc.nat(8), fc.string({ maxLength: 4 }));
+  fc.assert(
+    fc.property(cut, ([at, length, put]) => holds(text.slice(0, at) + put + text.slice(at + length))),
+    { numRuns: 2000 },
+  );
+});
+
+it('any bytes are judged without a throw', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => holds(Buffer.from(bytes).toString('utf8'))),
+    { numRuns: 1000 },
+  );
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 100 }), holds), { numRuns: 1000 });
+});
