@@ -44,6 +44,12 @@ class Problem extends Error {}
 /** A setting as one source gives it, read once its type is known. Throws a Problem that names the place. */
 type Given = <T>(setting: Setting<T>) => T | readonly T[];
 
+interface Source {
+  readonly given: ReadonlyMap<SettingKey, Given>;
+  /** How this source calls a setting. */
+  readonly nameOf: (key: SettingKey) => string;
+}
+
 const shapes: ReadonlyMap<string, FlagShape> = new Map(
   settingKeys.map((key) => {
     const { bare }: Setting['kind'] = settingTable[key].kind;
@@ -65,20 +71,23 @@ export function settingsFile(flags: readonly string[], env: SettingSources['env'
 /** Reads all settings: flags beat environment, environment beats the file, the file beats defaults. Never throws. */
 export function readSettings(sources: SettingSources): ReadSettings {
   try {
-    const flags = givenByFlags(sources.flags);
-    const env = givenByEnv(sources.env);
-    const file = sources.file === null ? new Map<SettingKey, Given>() : givenByFile(sources.file);
+    const given: readonly Source[] = [
+      { given: givenByFlags(sources.flags), nameOf: flagOf },
+      { given: givenByEnv(sources.env), nameOf: variableOf },
+      ...(sources.file === null ? [] : [givenByFile(sources.file)]),
+    ];
     const values: Partial<Record<SettingKey, unknown>> = {};
     for (const key of settingKeys) {
       // Every source is read, also the beaten ones: a broken value is never silently passed over.
-      const [first] = [flags, env, file].flatMap((source) => {
-        const given = source.get(key);
-        return given === undefined ? [] : [given<unknown>(settingTable[key])];
+      const [first] = given.flatMap((source) => {
+        const read = source.given.get(key);
+        return read === undefined ? [] : [read<unknown>(settingTable[key])];
       });
       values[key] = first === undefined ? initialValue(settingTable[key]) : first;
     }
     const settings = values as Settings; // every key of the table was set, each by its own kind
-    judgeTogether(settings, sources.localAddresses ?? []);
+    const nameOf = (key: SettingKey): string => (given.find((source) => source.given.has(key))?.nameOf ?? flagOf)(key);
+    judgeTogether(settings, sources.localAddresses ?? [], nameOf);
     return { ok: true, settings: deepFreeze(settings), notes: strayVariables(sources.env) };
   } catch (error) {
     if (error instanceof Problem) return { ok: false, problem: error.message };
@@ -133,7 +142,7 @@ function givenByEnv(env: SettingSources['env']): Map<SettingKey, Given> {
   return given;
 }
 
-function givenByFile(file: { readonly path: string; readonly text: string }): Map<SettingKey, Given> {
+function givenByFile(file: { readonly path: string; readonly text: string }): Source {
   const text = file.text.replace(/^\uFEFF/, '');
   const locate = createLocator(text);
   const placeAt = (offset: number): string => {
@@ -156,7 +165,7 @@ function givenByFile(file: { readonly path: string; readonly text: string }): Ma
     if (given.has(known)) throw new Problem(`${place}: ${known} is given twice`);
     given.set(known, (setting) => fromNode(setting, node, (at) => `${placeAt(at.offset)}: ${known}:`));
   }
-  return given;
+  return { given, nameOf: (key) => `${printable(file.path)}: ${key}` };
 }
 
 function fromNode<T>(setting: Setting<T>, node: JsonNode, placeOf: (node: JsonNode) => string): T | readonly T[] {
@@ -171,43 +180,52 @@ function fromNode<T>(setting: Setting<T>, node: JsonNode, placeOf: (node: JsonNo
   return node.items.map(read);
 }
 
-/** What no setting alone can tell. */
-function judgeTogether(settings: Settings, localAddresses: readonly string[]): void {
+/** What no setting alone can tell. `nameOf` calls a setting as its source does. */
+function judgeTogether(
+  settings: Settings,
+  localAddresses: readonly string[],
+  nameOf: (key: SettingKey) => string,
+): void {
   if (settings.backend.length === 0) {
     throw new Problem('no backend: give at least one, like --backend b1=127.0.0.1:50052');
   }
-  if (settings.listen.length === 0) throw new Problem('listen: at least one address is needed');
-  const listening = new Set<string>();
-  for (const address of settings.listen) {
-    const shown = showAddress(address);
-    const picked = address.kind === 'tcp' && address.port === 0;
-    if (listening.has(shown) && !picked) throw new Problem(`--listen ${shown}: given twice`);
-    listening.add(shown);
-  }
-  const names = new Set<string>();
-  for (const { name, target, endpoint } of settings.backend) {
-    if (names.has(name)) throw new Problem(`--backend ${name}=${printable(target)}: the name ${name} is used twice`);
-    names.add(name);
-    const own = settings.listen.find((address) => reaches(endpoint, address, localAddresses));
-    if (own !== undefined) {
-      throw new Problem(
-        `--backend ${name}=${printable(target)}: is our own listener ${showAddress(own)}: calls would go round`,
-      );
-    }
-    if (settings.admin !== null && reaches(endpoint, settings.admin, localAddresses)) {
-      throw new Problem(
-        `--backend ${name}=${printable(target)}: is our own admin address ${showAddress(settings.admin)}`,
-      );
-    }
-  }
-  const half = (settings.tlsCert === null) !== (settings.tlsKey === null);
-  if (half) {
-    const [has, lacks] = settings.tlsCert === null ? ['--tls-key', '--tls-cert'] : ['--tls-cert', '--tls-key'];
-    throw new Problem(`${has} needs ${lacks} beside it`);
+  if (settings.listen.length === 0) throw new Problem(`${nameOf('listen')}: at least one address is needed`);
+  judgeListeners(settings, nameOf('listen'));
+  judgeBackends(settings, localAddresses, nameOf('backend'));
+  if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
+    const [has, lacks] =
+      settings.tlsCert === null ? (['tlsKey', 'tlsCert'] as const) : (['tlsCert', 'tlsKey'] as const);
+    throw new Problem(`${nameOf(has)} needs ${flagOf(lacks)} beside it`);
   }
   // Cleartext where someone took the trouble to name a CA would be the worst reading.
   for (const key of ['backendCa', 'backendServerName'] as const) {
-    if (settings[key] !== null && !settings.backendTls) throw new Problem(`${flagOf(key)} needs --backend-tls on`);
+    if (settings[key] !== null && !settings.backendTls) throw new Problem(`${nameOf(key)} needs --backend-tls on`);
+  }
+}
+
+function judgeListeners({ listen }: Settings, name: string): void {
+  const listening = new Set<string>();
+  for (const address of listen) {
+    const shown = showAddress(address);
+    const picked = address.kind === 'tcp' && address.port === 0;
+    if (listening.has(shown) && !picked) throw new Problem(`${name} ${shown}: given twice`);
+    listening.add(shown);
+  }
+}
+
+function judgeBackends(settings: Settings, localAddresses: readonly string[], setting: string): void {
+  const names = new Set<string>();
+  for (const { name, target, endpoint } of settings.backend) {
+    const place = `${setting} ${name}=${printable(target)}`;
+    if (names.has(name)) throw new Problem(`${place}: the name ${name} is used twice`);
+    names.add(name);
+    const own = settings.listen.find((address) => reaches(endpoint, address, localAddresses));
+    if (own !== undefined) {
+      throw new Problem(`${place}: is our own listener ${showAddress(own)}: calls would go round`);
+    }
+    if (settings.admin !== null && reaches(endpoint, settings.admin, localAddresses)) {
+      throw new Problem(`${place}: is our own admin address ${showAddress(settings.admin)}`);
+    }
   }
 }
 

@@ -241,7 +241,7 @@ describe('one line with its place', () => {
     [{ file: '[]' }, 'h.json:1:1: must be one JSON object with settings by their camelCase keys'],
     [{ file: '{"queueLimit": 1,}' }, 'h.json:1:17: JSON has no trailing commas: remove it'],
     [{ flags: ['--tls-cert', 'c.pem'] }, '--tls-cert needs --tls-key beside it'],
-    [{ env: { HEDGEROW_TLS_KEY: 'k.pem' } }, '--tls-key needs --tls-cert beside it'],
+    [{ env: { HEDGEROW_TLS_KEY: 'k.pem' } }, 'HEDGEROW_TLS_KEY needs --tls-cert beside it'],
     [{ flags: ['--backend-ca', 'ca.pem'] }, '--backend-ca needs --backend-tls on'],
     [{ flags: ['--listen', '127.0.0.1:1', '--listen', '127.0.0.1:1'] }, '--listen 127.0.0.1:1: given twice'],
   ])('%j', (given, line) => expect(problem(given)).toBe(line));
@@ -250,6 +250,8 @@ describe('one line with its place', () => {
     expect(problem({ file: '{"backend": []}' })).toContain('no backend');
     const twice = ['--backend', 'a=10.0.0.1:1', '--backend', 'a=10.0.0.2:1'];
     expect(problem({ flags: twice })).toBe('--backend a=10.0.0.2:1: the name a is used twice');
+    const file = '{"backend": ["a=10.0.0.1:1", "a=10.0.0.2:1"]}';
+    expect(problem({ file })).toBe('h.json: backend a=10.0.0.2:1: the name a is used twice');
   });
 
   it.each([
