@@ -66,7 +66,7 @@ export class SliceKeeper {
     }
     const at = this.used;
     this.used = copy(chunk, start, end, block, at);
-    if (tail.chunk === block && tail.end === at) {
+    if (tail.chunk === block) {
       tail.end = this.used;
       return tail;
     }

@@ -77,8 +77,7 @@ class Heap implements AlarmQueue {
       due.push(first);
     }
     this.taken += due.length;
-    let failed = false;
-    let failure: unknown;
+    let failure: { readonly error: unknown } | null = null;
     for (const alarm of due) {
       if (alarm.place !== ringing) continue;
       alarm.place = over;
@@ -86,11 +85,10 @@ class Heap implements AlarmQueue {
       try {
         alarm.ring();
       } catch (error) {
-        if (!failed) failure = error;
-        failed = true;
+        failure ??= { error };
       }
     }
-    if (failed) throw failure;
+    if (failure !== null) throw failure.error;
   }
 
   private remove(alarm: Alarm): void {

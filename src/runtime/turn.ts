@@ -13,13 +13,11 @@ const maxRounds = 16;
  */
 export function createTurn(soon: (drain: () => void) => void): Turn {
   let tasks: (() => void)[] = [];
+  /** The host has been asked for a drain that is not through. */
   let asked = false;
-  let draining = false;
 
   function drain(): void {
-    let failed = false;
-    let failure: unknown;
-    draining = true;
+    let failure: { readonly error: unknown } | null = null;
     for (let round = 0; round < maxRounds && tasks.length > 0; round += 1) {
       const batch = tasks;
       tasks = [];
@@ -27,21 +25,19 @@ export function createTurn(soon: (drain: () => void) => void): Turn {
         try {
           task();
         } catch (error) {
-          if (!failed) failure = error;
-          failed = true;
+          failure ??= { error };
         }
       }
     }
-    draining = false;
     asked = tasks.length > 0;
     if (asked) soon(drain);
-    if (failed) throw failure;
+    if (failure !== null) throw failure.error;
   }
 
   return {
     atEnd(task) {
       tasks.push(task);
-      if (asked || draining) return;
+      if (asked) return;
       asked = true;
       soon(drain);
     },

@@ -70,6 +70,8 @@ describe('response headers', () => {
     const { end, trailers } = ended([...grpc, ['grpc-status', '300']]);
     expect(end.code).toBe(300);
     expect(pairs(trailers ?? [])).toContainEqual(['grpc-status', '300']);
+    expect(ended([...grpc, ['grpc-status', '19']]).end.code).toBe(19);
+    expect(ended([...grpc, ['grpc-status', '2147483647']]).end.code).toBe(2_147_483_647);
   });
 
   it('SM-39: a grpc-status that is not a number is UNKNOWN, and passes', () => {
@@ -78,6 +80,7 @@ describe('response headers', () => {
       expect(verdict.code).toBe('UNKNOWN');
       expect(verdict.text).toContain(`grpc-status ${JSON.stringify(value)}`);
       expect(verdict.trailers).not.toBeNull();
+      expect(verdict.end).toMatchObject({ reach: 'processed', by: 'backend' });
     }
   });
 
@@ -223,6 +226,18 @@ describe('trailers', () => {
     ).toEqual({ code: 14, message: 'gone%21', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' });
   });
 
+  it('names that only look like gRPC’s say nothing', () => {
+    const end = judgeTrailers(
+      lines([
+        ['grpc-statut', '14'],
+        ['grpc-messagf', 'x'],
+        ['grpc-retry-pushback-mt', '5'],
+        ['grpc-status', '5'],
+      ]),
+    );
+    expect(end).toEqual({ code: 5, message: '', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' });
+  });
+
   it('SM-42: an OK is OK with a message and a pushback too', () => {
     expect(judgeTrailers(lines([['grpc-status', '0']])).code).toBe(0);
     expect(
@@ -234,6 +249,14 @@ describe('trailers', () => {
         ]),
       ),
     ).toEqual({ code: 0, message: 'fine', reach: 'processed', pushback: { kind: 'after', ms: 5 }, by: 'backend' });
+    expect(
+      judgeTrailers(
+        lines([
+          ['grpc-status', '0'],
+          ['grpc-message', 'fine'],
+        ]),
+      ).message,
+    ).toBe('fine');
     expect(judgeTrailers(lines([['grpc-status', '00']])).code).toBe(0);
   });
 
@@ -243,6 +266,7 @@ describe('trailers', () => {
         ['x', '1'],
         ['grpc-statut', '0'],
         ['grpc-messagf', 'x'],
+        ['grpc-retry-pushback-mt', '5'],
         ['grpc-retry-pushback-ms', '-1'],
       ]),
     );

@@ -229,5 +229,13 @@ describe('an answer of our own', () => {
     expect(one[0]).toBe(two[0]);
     expect(one[1]).toBe(two[1]);
     expect(one[2]).toBe(two[2]);
+    const count = attemptFields(call(), { ...first, previous: 3 }).at(-1);
+    expect(attemptFields(call(), { ...first, previous: 3 }).at(-1)).toBe(count);
+  });
+
+  it('has no line that must not be indexed', () => {
+    const made = [...ownAnswer(14, 'a', []), ...ownTrailers(300, 'b', [])];
+    const attempt = attemptFields(call(), { ...first, authority: 'x', timeout: millis(5), previous: 20 });
+    for (const line of [...made, ...attempt]) expect(line.neverIndexed).toBe(false);
   });
 });

@@ -96,6 +96,10 @@ describe('a replay buffer before commit', () => {
     second.close();
     expect(second.chunk).toBeNull();
     expect(read(buffer.open())).toBe('abc');
+    const unread = buffer.open();
+    unread.close();
+    unread.close();
+    expect(unread.chunk).toBeNull();
   });
 
   it('takes only [start, end) of the chunk', () => {
@@ -133,7 +137,9 @@ describe('a replay buffer before commit', () => {
     expect(() => reader.advance(3)).toThrow('advance by 3 where 2 bytes wait');
     expect(() => reader.advance(-1)).toThrow('advance by -1');
     reader.advance(0);
-    expect(read(reader)).toBe('ab');
+    reader.advance(1);
+    expect(() => reader.advance(2)).toThrow('advance by 2 where 1 bytes wait');
+    expect(read(reader)).toBe('b');
   });
 });
 
@@ -163,6 +169,17 @@ describe('the limits of a replay buffer', () => {
     expect(put(buffer, 'ef')).toBe(0);
     expect(share.held).toBe(3);
     expect(read(buffer.open())).toBe('abcdef');
+  });
+
+  it('after the overflow nothing is kept even where room has come back: what is kept is one piece', () => {
+    const share = budget(4);
+    const other = createReplayBuffer(share, roomy);
+    const buffer = createReplayBuffer(share, roomy);
+    put(other, 'abc');
+    expect(put(buffer, 'de')).toBe(1);
+    other.dispose();
+    expect(put(buffer, 'f')).toBe(0);
+    expect([buffer.overflow, buffer.held]).toEqual(['client', 1]);
   });
 
   it('BUF-09: the client’s and the total limit are told apart; usage falls when a call is over', () => {
@@ -259,6 +276,71 @@ describe('what a kept slice pins', () => {
     expect(reader.chunk?.slice(reader.start, reader.end)).toEqual(new Uint8Array(105).fill(7));
   });
 
+  it('copies exactly [start, end), of a message of any size', () => {
+    const chunk = new Uint8Array(65_536).map((_, i) => i % 251);
+    for (const size of [1, 64, 65, 105, 1024, 1025, 10_000]) {
+      const buffer = createReplayBuffer(budget(), roomy);
+      buffer.append(chunk, 20_000, 20_000 + size);
+      const reader = buffer.open();
+      expect(reader.chunk?.buffer.byteLength).toBeLessThanOrEqual(Math.max(4096, size));
+      expect(reader.chunk?.slice(reader.start, reader.end)).toEqual(chunk.slice(20_000, 20_000 + size));
+    }
+  });
+
+  it('a later slice is copied as exactly, and put right behind the one before', () => {
+    const chunk = new Uint8Array(65_536).map((_, i) => i % 251);
+    const buffer = createReplayBuffer(budget(), roomy);
+    const sent: number[] = [];
+    for (const [start, size] of [
+      [0, 2000],
+      [30_000, 1024],
+      [100, 1025],
+      [40_000, 64],
+      [50_000, 65],
+      [60_000, 3],
+    ] as const) {
+      buffer.append(chunk, start, start + size);
+      sent.push(...chunk.subarray(start, start + size));
+    }
+    const reader = buffer.open();
+    const got: number[] = [];
+    const slices: number[] = [];
+    for (let part = reader.chunk; part !== null; part = reader.chunk) {
+      got.push(...part.subarray(reader.start, reader.end));
+      slices.push(reader.end - reader.start);
+      reader.advance(reader.end - reader.start);
+    }
+    expect(got).toEqual(sent);
+    expect(slices).toEqual([2000, 1024, 1025, 132]);
+  });
+
+  it('a block goes on behind a large slice without taking that for its own', () => {
+    const buffer = createReplayBuffer(budget(), roomy);
+    const large = new Uint8Array(2000).fill(2);
+    buffer.append(new Uint8Array(2000).fill(1), 0, 2000);
+    for (let i = 0; i < 2; i += 1) buffer.append(new Uint8Array(1000).fill(9), 0, 1000);
+    buffer.append(large, 0, 2000);
+    buffer.append(new Uint8Array(10).fill(3), 0, 10);
+    const reader = buffer.open();
+    const ends: string[] = [];
+    for (let part = reader.chunk; part !== null; part = reader.chunk) {
+      ends.push(`${part[reader.start]} ${reader.end - reader.start}`);
+      reader.advance(reader.end - reader.start);
+    }
+    expect(ends).toEqual(['1 2000', '9 1000', '9 1000', '2 2000', '3 10']);
+  });
+
+  it('small copies of several calls share memory', () => {
+    const chunk = new Uint8Array(65_536);
+    const memory = new Set<ArrayBufferLike | undefined>();
+    for (let i = 0; i < 40; i += 1) {
+      const buffer = createReplayBuffer(budget(), roomy);
+      buffer.append(chunk, 0, 100);
+      memory.add(buffer.open().chunk?.buffer);
+    }
+    expect(memory.size).toBeLessThanOrEqual(2);
+  });
+
   it('a chunk of up to 4 KiB is never copied for its first slice', () => {
     const chunk = new Uint8Array(4096);
     const buffer = createReplayBuffer(budget(), roomy);
@@ -351,6 +433,30 @@ describe('a replay buffer after commit', () => {
     expect(buffer.free()).toBe(2);
   });
 
+  it('a reader opened after commit takes nothing from the committed one', () => {
+    const buffer = createReplayBuffer(budget(), roomy);
+    put(buffer, 'abc');
+    const winner = buffer.open();
+    buffer.commit(winner);
+    const other = buffer.open();
+    read(winner, 2);
+    other.close();
+    buffer.free();
+    expect(buffer.held).toBe(1);
+  });
+
+  it('lets go of what has been passed on: the next chunk follows nothing and passes as it is', () => {
+    const buffer = createReplayBuffer(budget(), roomy);
+    const reader = buffer.open();
+    buffer.commit(reader);
+    put(buffer, 'first');
+    read(reader);
+    buffer.free();
+    const chunk = new Uint8Array(10);
+    buffer.append(chunk, 0, 10);
+    expect(reader.chunk).toBe(chunk);
+  });
+
   it('a commit to a closed reader waits for the next one', () => {
     const buffer = createReplayBuffer(budget(), roomy);
     put(buffer, 'abc');
@@ -416,12 +522,15 @@ describe('a disposed replay buffer', () => {
 
   it('BUF-16: has nothing for its readers any more, in mid replay neither', () => {
     const buffer = createReplayBuffer(budget(), roomy);
-    put(buffer, 'abc');
+    buffer.append(new Uint8Array(2000), 0, 2000);
+    buffer.append(new Uint8Array(2000), 0, 2000);
     const reading = buffer.open();
     const fresh = buffer.open();
+    const between = buffer.open();
     read(reading, 1);
+    read(between, 2000);
     buffer.dispose();
-    expect([reading.chunk, fresh.chunk]).toEqual([null, null]);
+    expect([reading.chunk, fresh.chunk, between.chunk]).toEqual([null, null, null]);
     expect(reading.position).toBe(1);
     expect(buffer.replayable).toBe(false);
     expect(() => buffer.open()).toThrow('has been freed');

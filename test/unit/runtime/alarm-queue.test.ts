@@ -74,6 +74,15 @@ describe('an alarm queue', () => {
     expect(log).toEqual(['first', 'third']);
   });
 
+  it('counts what is due and has not rung yet as pending', () => {
+    const queue = createAlarmQueue();
+    const pending: number[] = [];
+    for (let i = 0; i < 3; i += 1) queue.set(1, () => pending.push(queue.pending));
+    queue.set(2, () => {});
+    queue.ringDue(1);
+    expect(pending).toEqual([3, 2, 1]);
+  });
+
   it('an alarm may cancel itself while it rings', () => {
     const queue = createAlarmQueue();
     const log: string[] = [];
