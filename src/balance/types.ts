@@ -5,7 +5,8 @@ export interface Candidate {
   readonly id: BackendId;
   /**
    * ready: a connection is up and the queue has room; idle or connecting: a pick has to wait for the connection, and none
-   * failed since it was last up; backoff: a connect failed and the next one waits; full: up, and its queue is full.
+   * failed since it was last up; backoff: a connect failed and none has succeeded since, or the backend takes no more calls;
+   * full: its queue is full.
    */
   readonly link: 'ready' | 'idle' | 'connecting' | 'backoff' | 'full';
 }
@@ -17,3 +18,13 @@ export type Pick =
   | { readonly kind: 'none' }
   /** Every usable backend's queue is full: a drop (D12, `dropped`). */
   | { readonly kind: 'overloaded' };
+
+/** Chooses one backend for one attempt, by the tiers of D16. Keeps what fairness needs between picks. */
+export interface Picker {
+  /**
+   * @param candidates in a stable order; the same array as long as nothing is added or removed
+   * @param tried backends of this call's earlier attempts: advice, used again where nothing else is left (BR-26)
+   * @param failed backends that could not be connected in this very pick: never again in it (D12, No backend)
+   */
+  pick(candidates: readonly Candidate[], tried: readonly BackendId[], failed: readonly BackendId[]): Pick;
+}

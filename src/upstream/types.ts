@@ -6,7 +6,7 @@ export type Endpoint =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** One connection's life: a backend that comes back is a new generation (D15, D19). */
+/** One connection's life: a backend that comes back is a new generation (D15, D19). Counts from 1 per backend; 0 is none yet. */
 export type Generation = number;
 
 /** Someone who wants a stream and has to wait for it. Exactly one of the calls comes, unless cancelled first. */
@@ -16,7 +16,7 @@ export interface StreamWaiter {
   onOpened(stream: Http2Stream, connection: Http2Connection): void;
   /**
    * `connect`: the connection could not be made (refused, timed out, TLS or preface failed): the pick goes on.
-   * `lost`: a ready connection ended while this waited behind its stream limit: never sent (A6, Transparent retries).
+   * `lost`: the last ready connection ended while this waited behind its stream limit: never sent (A6, Transparent retries).
    * `closed`: the backend is being removed.
    */
   onFailed(why: 'connect' | 'lost' | 'closed', detail: string): void;
@@ -29,20 +29,48 @@ export interface UpstreamBackend {
   readonly name: string;
   readonly target: string;
   readonly endpoint: Endpoint;
+  /** See balance/types.ts, Candidate. */
   readonly link: 'ready' | 'idle' | 'connecting' | 'backoff' | 'full';
+  /** Of the newest connection that came up. */
   readonly generation: Generation;
+  /** Connections that take streams. */
   readonly connections: number;
+  /** Streams open on all connections, those after a GOAWAY included. */
   readonly inFlight: number;
   readonly queued: number;
-  /** Why the last connection or connect ended, in words; null while nothing went wrong. */
+  /** Why the last connection or connect ended, in words; null while nothing went wrong since one came up. */
   readonly lastError: string | null;
   /** When the next connect is due (clock ms) in backoff; null otherwise. */
   readonly nextConnectAt: number | null;
   /** The hot path: a stream now, or null where the caller has to `wait`. Send its HEADERS in this turn. */
   tryOpen(events: StreamEvents): { readonly stream: Http2Stream; readonly connection: Http2Connection } | null;
-  /** Queues; asks for a connection where none is under way. Never calls back synchronously. */
+  /**
+   * Queues, first come, first served; asks for a connection where none is under way. Never calls back synchronously.
+   * The queue's limit is kept by `link`: whoever picks passes over a backend that is `full`.
+   */
   wait(waiter: StreamWaiter): void;
+  /** Takes a waiter out of the queue, without a trace. */
   cancel(waiter: StreamWaiter): void;
+}
+
+/** Something happened to a backend's connections: for the log. */
+export interface BackendChange {
+  readonly id: BackendId;
+  readonly name: string;
+  /** `host:port`, `[host]:port` or `unix:path`. */
+  readonly address: string;
+  /**
+   * `connected`: a connection is up. `connect_failed`: one could not be made. `draining`: the peer sent GOAWAY, streams below
+   * its last id go on. `lost`: a connection that took streams ended. `closed`: one ended as was to be expected: after GOAWAY,
+   * spare, or because we stop.
+   */
+  readonly event: 'connected' | 'connect_failed' | 'draining' | 'lost' | 'closed';
+  /** Of the connection; of a connect that failed, the newest before it. */
+  readonly generation: Generation;
+  /** The cause in words, backend and address included. */
+  readonly detail: string;
+  /** Milliseconds to the next connect; null where none is waiting. */
+  readonly retryIn: number | null;
 }
 
 /** All backends. */

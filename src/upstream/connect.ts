@@ -1,0 +1,147 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { createConnection } from '../http2/connection.js';
+import { bindSocket, type SocketBinding } from '../http2/socket.js';
+import { ErrorCode, type Http2Settings } from '../http2/types.js';
+import type { Alarms, Clock, Turn } from '../runtime/ports.js';
+import { describeConnectError } from './connect-error.js';
+import type { Dial, Link, LinkEvents } from './link.js';
+import type { Endpoint } from './types.js';
+
+/** TLS to backends. PEM texts. */
+export interface BackendTls {
+  /** Certificates that backends are checked against; null: the system's. */
+  readonly ca: string | null;
+  /** Our own certificate chain and its key, for backends that ask for one. */
+  readonly cert?: string | null;
+  readonly key?: string | null;
+  /** The name that the certificate must carry, and that SNI says; null: the address. */
+  readonly serverName: string | null;
+}
+
+/** What every connect of a pool needs. */
+export interface ConnectOptions {
+  readonly settings: Http2Settings;
+  readonly tls: BackendTls | null;
+  /** Milliseconds; the owner keeps it over all stages, the socket's own limit for SETTINGS is the same. */
+  readonly connectTimeout: number;
+  readonly clock: Clock;
+  readonly alarms: Alarms;
+  readonly turn: Turn;
+}
+
+/** Makes the dials of a pool: one per backend. Throws, with Node's words, where the TLS texts are no certificates or keys. */
+export function createConnector(options: ConnectOptions): (endpoint: Endpoint) => Dial {
+  const { tls: secure } = options;
+  const context =
+    secure === null
+      ? null
+      : tls.createSecureContext({
+          ...(secure.ca === null ? {} : { ca: secure.ca }),
+          ...(secure.cert == null ? {} : { cert: secure.cert }),
+          ...(secure.key == null ? {} : { key: secure.key }),
+        });
+  return (endpoint) => (events) => new SocketLink(openSocket(endpoint, secure, context), events, options);
+}
+
+function openSocket(
+  endpoint: Endpoint,
+  secure: BackendTls | null,
+  secureContext: tls.SecureContext | null,
+): net.Socket | tls.TLSSocket {
+  const address = endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port };
+  const socket =
+    secure === null || secureContext === null
+      ? net.connect(address)
+      : tls.connect({
+          ...address,
+          secureContext,
+          ALPNProtocols: ['h2'],
+          ...(secure.serverName === null ? {} : { servername: secure.serverName }),
+        });
+  if (endpoint.kind === 'tcp') socket.setNoDelay(true);
+  return socket;
+}
+
+class SocketLink implements Link {
+  stage: Link['stage'] = 'a TCP connection';
+  private readonly socket: net.Socket;
+  private readonly events: LinkEvents;
+  private readonly options: ConnectOptions;
+  private binding: SocketBinding | null = null;
+  private up = false;
+  /** What went wrong before there was a binding. */
+  private failure = '';
+  private readonly onError = (error: Error): void => {
+    if (this.failure === '') this.failure = describeConnectError(error);
+  };
+  private readonly onClose = (): void => {
+    const unexpected = `the backend closed the connection, waiting for ${this.stage}`;
+    this.events.onClosed(this.failure === '' ? unexpected : this.failure);
+  };
+
+  constructor(socket: net.Socket | tls.TLSSocket, events: LinkEvents, options: ConnectOptions) {
+    this.socket = socket;
+    this.events = events;
+    this.options = options;
+    socket.on('error', this.onError);
+    socket.on('close', this.onClose);
+    if (!(socket instanceof tls.TLSSocket)) {
+      socket.once('connect', () => this.bind());
+      return;
+    }
+    socket.once('connect', () => {
+      this.stage = 'the TLS handshake';
+    });
+    socket.once('secureConnect', () => {
+      if (socket.alpnProtocol === 'h2') this.bind();
+      else this.destroy('the backend does not offer HTTP/2 over TLS (ALPN h2)');
+    });
+  }
+
+  end(): void {
+    const { binding } = this;
+    if (binding === null) {
+      this.destroy('the connection was closed by us');
+      return;
+    }
+    // RFC 9113 5.2, 6.8: no peer opened a stream here.
+    binding.connection.goaway(0, ErrorCode.NO_ERROR);
+    binding.end();
+  }
+
+  destroy(detail: string): void {
+    if (this.failure === '') this.failure = detail;
+    if (this.binding === null) this.socket.destroy();
+    else this.binding.destroy(detail);
+  }
+
+  private bind(): void {
+    const { socket, events, options } = this;
+    if (socket.destroyed) return;
+    this.stage = 'HTTP/2 SETTINGS';
+    socket.off('error', this.onError);
+    socket.off('close', this.onClose);
+    const binding = bindSocket(socket, {
+      create: (connectionEvents) => createConnection('client', options.settings, connectionEvents),
+      turn: options.turn,
+      alarms: options.alarms,
+      clock: options.clock,
+      prefaceTimeout: options.connectTimeout,
+      events: {
+        // Pushes are refused by the engine: a client never hears of a request.
+        onRequest() {},
+        onSettings: () => {
+          this.up = true;
+          events.onSettings(binding.connection);
+        },
+        onGoaway: (_last, code, debug) => events.onGoaway(code, debug),
+        onStreamClosed: () => events.onStreamClosed(),
+        onFailed: (_code, detail) => events.onFailed(this.up ? detail : `it does not speak HTTP/2: ${detail}`),
+        onClosed: (detail) => events.onClosed(this.up ? detail : `${detail} before its HTTP/2 SETTINGS`),
+      },
+    });
+    this.binding = binding;
+    binding.start();
+  }
+}

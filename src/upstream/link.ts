@@ -1,0 +1,27 @@
+import type { Http2Connection } from '../http2/types.js';
+
+/** What a link's owner hears. Never inside `Dial`; after `onClosed` nothing more. */
+export interface LinkEvents {
+  /** The peer's SETTINGS came: at first this says that the connection is up, later that its room may have changed. */
+  onSettings(connection: Http2Connection): void;
+  onGoaway(code: number, debug: string): void;
+  /** A stream closed: there may be room. */
+  onStreamClosed(): void;
+  /** The peer broke HTTP/2; streams have been told. `onClosed` follows when the socket is closed. */
+  onFailed(detail: string): void;
+  /** The socket is closed, or could not be made. Once. */
+  onClosed(detail: string): void;
+}
+
+/** One connection in the making, or made. */
+export interface Link {
+  /** What it waits for, for the words of a timeout. */
+  readonly stage: 'a TCP connection' | 'the TLS handshake' | 'HTTP/2 SETTINGS';
+  /** Says goodbye (GOAWAY), writes what is pending, closes. Streams still open are lost. */
+  end(): void;
+  /** Closes now; streams still open are lost, with these words. */
+  destroy(detail: string): void;
+}
+
+/** Starts to connect. Never throws, and never calls back synchronously. */
+export type Dial = (events: LinkEvents) => Link;

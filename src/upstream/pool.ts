@@ -1,0 +1,58 @@
+import type { Http2Settings } from '../http2/types.js';
+import type { AlarmHandle } from '../runtime/ports.js';
+import { Backend, type BackendLimits, type BackendSpec } from './backend-state.js';
+import { type BackendTls, createConnector } from './connect.js';
+import type { UpstreamPool } from './types.js';
+
+/** Times in milliseconds. See the contract's flags of the same names. */
+export interface UpstreamPoolOptions extends BackendLimits {
+  readonly backends: readonly BackendSpec[];
+  /** Of the connections to backends, client role. */
+  readonly settings: Http2Settings;
+  /** Null: cleartext HTTP/2 with prior knowledge (RFC 9113 3.3). */
+  readonly tls: BackendTls | null;
+}
+
+/** All backends, each with connections of its own. Throws where the TLS texts are no certificates or keys. */
+export function createUpstreamPool(options: UpstreamPoolOptions): UpstreamPool {
+  const { alarms, clock } = options;
+  const connector = createConnector(options);
+  let running = options.backends.length;
+  let onAllStopped: (() => void) | null = null;
+  let stopped: Promise<void> | null = null;
+  const backends = options.backends.map(
+    (spec) =>
+      new Backend(spec, options, connector(spec.endpoint), () => {
+        running -= 1;
+        if (running === 0) onAllStopped?.();
+      }),
+  );
+  const byId = new Map(backends.map((backend) => [backend.id, backend]));
+
+  function stop(graceMs: number): Promise<void> {
+    if (running === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const grace: AlarmHandle = alarms.set(clock.now() + graceMs, () => {
+        for (const backend of backends) backend.kill('drain timeout: the call did not end in time');
+        resolve();
+      });
+      onAllStopped = () => {
+        alarms.cancel(grace);
+        resolve();
+      };
+      for (const backend of backends) backend.stop();
+    });
+  }
+
+  return {
+    backends,
+    get: (id) => byId.get(id),
+    start() {
+      for (const backend of backends) backend.start();
+    },
+    stop(graceMs) {
+      stopped ??= stop(graceMs);
+      return stopped;
+    },
+  };
+}
