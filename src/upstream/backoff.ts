@@ -13,7 +13,8 @@ const jitter = 0.2;
  */
 export function connectDelay(failures: number, max: number, random: number): number {
   const base = Math.min(initialDelay * multiplier ** failures, max / (1 + jitter));
-  return base * (1 - jitter + 2 * jitter * random);
+  // The product may be a rounding error over the maximum.
+  return Math.min(base * (1 - jitter + 2 * jitter * random), max);
 }
 
 /** How soon one backend may be connected to again: at once after a connection that worked, else after a growing wait. */

@@ -137,7 +137,8 @@ class SocketLink implements Link {
         },
         onGoaway: (_last, code, debug) => events.onGoaway(code, debug),
         onStreamClosed: () => events.onStreamClosed(),
-        onFailed: (_code, detail) => events.onFailed(this.up ? detail : `it does not speak HTTP/2: ${detail}`),
+        onFailed: (_code, detail) =>
+          events.onFailed(this.up ? detail : `connect failed: it does not speak HTTP/2: ${detail}`),
         onClosed: (detail) => events.onClosed(this.up ? detail : `${detail} before its HTTP/2 SETTINGS`),
       },
     });

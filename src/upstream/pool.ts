@@ -1,6 +1,6 @@
 import type { Http2Settings } from '../http2/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
-import { Backend, type BackendLimits, type BackendSpec } from './backend-state.js';
+import { Backend, type BackendLimits, type BackendSpec } from './backend.js';
 import { type BackendTls, createConnector } from './connect.js';
 import type { UpstreamPool } from './types.js';
 

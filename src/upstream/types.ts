@@ -9,6 +9,12 @@ export type Endpoint =
 /** One connection's life: a backend that comes back is a new generation (D15, D19). Counts from 1 per backend; 0 is none yet. */
 export type Generation = number;
 
+/** A stream and its connection. */
+export interface OpenedStream {
+  readonly stream: Http2Stream;
+  readonly connection: Http2Connection;
+}
+
 /** Someone who wants a stream and has to wait for it. Exactly one of the calls comes, unless cancelled first. */
 export interface StreamWaiter {
   readonly events: StreamEvents;
@@ -43,7 +49,7 @@ export interface UpstreamBackend {
   /** When the next connect is due (clock ms) in backoff; null otherwise. */
   readonly nextConnectAt: number | null;
   /** The hot path: a stream now, or null where the caller has to `wait`. Send its HEADERS in this turn. */
-  tryOpen(events: StreamEvents): { readonly stream: Http2Stream; readonly connection: Http2Connection } | null;
+  tryOpen(events: StreamEvents): OpenedStream | null;
   /**
    * Queues, first come, first served; asks for a connection where none is under way. Never calls back synchronously.
    * The queue's limit is kept by `link`: whoever picks passes over a backend that is `full`.

@@ -1,0 +1,175 @@
+import type { BackendId } from '../grpc/backend-id.js';
+import type { StreamEvents } from '../http2/types.js';
+import type { Turn } from '../runtime/ports.js';
+import { type ConnectionLimits, ConnectionSet, type ConnectionSetOwner } from './connection-set.js';
+import { formatEndpoint } from './endpoint.js';
+import type { Dial } from './link.js';
+import type { BackendChange, Endpoint, Generation, OpenedStream, StreamWaiter, UpstreamBackend } from './types.js';
+import { WaiterQueue } from './waiter-queue.js';
+
+/** Which backend. */
+export interface BackendSpec {
+  readonly id: BackendId;
+  readonly name: string;
+  readonly target: string;
+  readonly endpoint: Endpoint;
+}
+
+/** What all backends of a pool share. */
+export interface BackendLimits extends ConnectionLimits {
+  /** Waiters, at most; at least 1. */
+  readonly queueLimit: number;
+  readonly turn: Turn;
+  readonly onStateChange: (change: BackendChange) => void;
+}
+
+const removed = 'the backend is being removed';
+
+/**
+ * One backend: its connections, and those who wait for a stream. Waiters are served in order of arrival by whichever
+ * connection has room; nobody overtakes them. When the last connection that takes streams is lost they are told `lost`, so
+ * that each may go elsewhere at once; after a GOAWAY they keep their places, since the peer is well and the next connection
+ * is under way. When a connect fails and no other connection is up they are told `connect`. A peer that permits 0 streams is
+ * up, and its waiters wait, until their deadlines.
+ */
+export class Backend implements UpstreamBackend, ConnectionSetOwner {
+  readonly id: BackendId;
+  readonly name: string;
+  readonly target: string;
+  readonly endpoint: Endpoint;
+
+  private readonly limits: BackendLimits;
+  private readonly address: string;
+  private readonly whenStopped: () => void;
+  private readonly set: ConnectionSet;
+  private readonly queue = new WaiterQueue();
+  private serving = false;
+  private stopping = false;
+
+  /** @param whenStopped after `stop`: all sockets are closed */
+  constructor(spec: BackendSpec, limits: BackendLimits, dial: Dial, whenStopped: () => void) {
+    this.id = spec.id;
+    this.name = spec.name;
+    this.target = spec.target;
+    this.endpoint = spec.endpoint;
+    this.limits = limits;
+    this.address = formatEndpoint(spec.endpoint);
+    this.whenStopped = whenStopped;
+    this.set = new ConnectionSet(limits, dial, this);
+  }
+
+  // === UpstreamBackend ===
+
+  get link(): 'ready' | 'idle' | 'connecting' | 'backoff' | 'full' {
+    const { state } = this.set;
+    return state !== 'backoff' && this.queue.size >= this.limits.queueLimit ? 'full' : state;
+  }
+
+  get generation(): Generation {
+    return this.set.generation;
+  }
+
+  get connections(): number {
+    return this.set.count;
+  }
+
+  get inFlight(): number {
+    return this.set.openStreams;
+  }
+
+  get queued(): number {
+    return this.queue.size;
+  }
+
+  get lastError(): string | null {
+    const { lastError } = this.set;
+    return lastError === null ? null : this.words(lastError);
+  }
+
+  get nextConnectAt(): number | null {
+    return this.set.nextConnectAt;
+  }
+
+  tryOpen(events: StreamEvents): OpenedStream | null {
+    // Room that is left while somebody waits is theirs: this may be asked between a stream's end and `onRoom`.
+    return this.queue.size > 0 ? null : this.set.open(events);
+  }
+
+  wait(waiter: StreamWaiter): void {
+    this.queue.push(waiter);
+    if (this.stopping) this.limits.turn.atEnd(() => this.tellWaiters('closed', removed));
+    else this.set.connectIfShort();
+  }
+
+  cancel(waiter: StreamWaiter): void {
+    this.queue.remove(waiter);
+  }
+
+  // === For the pool ===
+
+  start(): void {
+    this.set.connectIfShort();
+  }
+
+  /** Takes no more streams, lets those that are open end, then closes. */
+  stop(): void {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.set.stop(removed);
+    this.tellWaiters('closed', removed);
+  }
+
+  /** Ends all connections now; streams are lost, with these words. */
+  kill(detail: string): void {
+    this.set.kill(detail);
+  }
+
+  // === ConnectionSetOwner ===
+
+  get waiting(): boolean {
+    return this.queue.size > 0;
+  }
+
+  onRoom(): void {
+    // What a waiter does with its stream may free another: the loop that runs already sees it.
+    if (this.serving || this.queue.size === 0) return;
+    this.serving = true;
+    try {
+      for (let { first } = this.queue; first !== null; first = this.queue.first) {
+        const opened = this.set.open(first.events);
+        if (opened === null) break;
+        this.queue.remove(first);
+        first.onOpened(opened.stream, opened.connection);
+      }
+    } finally {
+      this.serving = false;
+    }
+    this.set.connectIfShort();
+  }
+
+  onNone(why: 'connect' | 'lost', detail: string): void {
+    this.tellWaiters(why, detail);
+  }
+
+  onChange(event: BackendChange['event'], generation: Generation, detail: string, retryIn: number | null): void {
+    const { id, name, address } = this;
+    this.limits.onStateChange({ id, name, address, event, generation, detail: this.words(detail), retryIn });
+  }
+
+  onStopped(): void {
+    this.whenStopped();
+  }
+
+  private tellWaiters(why: 'connect' | 'lost' | 'closed', detail: string): void {
+    const words = this.words(detail);
+    // Whoever is told may come back at once, and is not told again.
+    const { lastTicket } = this.queue;
+    for (let waiter = this.queue.shift(lastTicket); waiter !== null; waiter = this.queue.shift(lastTicket)) {
+      waiter.onFailed(why, words);
+    }
+  }
+
+  private words(detail: string): string {
+    return `backend ${this.name} at ${this.address}: ${detail}`;
+  }
+}

@@ -1,0 +1,318 @@
+import type { Http2Connection, StreamEvents } from '../http2/types.js';
+import type { AlarmHandle, Alarms, Clock, Random } from '../runtime/ports.js';
+import { ConnectPace } from './backoff.js';
+import type { Dial } from './link.js';
+import { createSlot, type Slot } from './slot.js';
+import type { BackendChange, Generation, OpenedStream } from './types.js';
+
+/** What connections are kept by. */
+export interface ConnectionLimits {
+  /** Milliseconds, for TCP, TLS and the peer's SETTINGS together. */
+  readonly connectTimeout: number;
+  /** Milliseconds. */
+  readonly connectBackoffMax: number;
+  /** Connections that take streams, at most; at least 1. */
+  readonly backendConnections: number;
+  /** After so many a connection is replaced: RFC 9113 5.1.1 has identifiers for 2^30, which is the most and the default. */
+  readonly streamsPerConnection?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly alarms: Alarms;
+}
+
+/** Whose connections they are. */
+export interface ConnectionSetOwner {
+  /** Somebody waits for a stream. */
+  readonly waiting: boolean;
+  /** A stream may be free: open what waits, then `connectIfShort`. */
+  onRoom(): void;
+  /** None takes streams any more, and those who wait should know: see StreamWaiter.onFailed. */
+  onNone(why: 'connect' | 'lost', detail: string): void;
+  /** For the log. `detail` says the cause alone. */
+  onChange(event: BackendChange['event'], generation: Generation, detail: string, retryIn: number | null): void;
+  /** After `stop`: all sockets are closed. */
+  onStopped(): void;
+}
+
+const streamIdentifiers = 2 ** 30;
+/** A connection that lived this long (ms) was of use, even if it carried no call. */
+const usefulLife = 1000;
+/** A connection beyond the first that no call used for this long (ms), or up to twice as long, is closed. */
+const spareIdle = 750;
+
+/**
+ * The connections of one backend: at least one is up or in the making, more while somebody waits for a stream (BR-68). Pure:
+ * `dial` makes them, the ports tell the time.
+ */
+export class ConnectionSet {
+  /** Of the newest connection that came up. */
+  generation: Generation = 0;
+  /** Why the last connection or connect ended; null while nothing went wrong since one came up. */
+  lastError: string | null = null;
+
+  private readonly limits: ConnectionLimits;
+  private readonly dial: Dial;
+  private readonly owner: ConnectionSetOwner;
+  private readonly pace: ConnectPace;
+  /** All whose sockets are not closed. */
+  private readonly slots: Slot[] = [];
+  /** Those that take streams, the oldest first. */
+  private readonly up: Slot[] = [];
+  private connecting: Slot | null = null;
+  /** No connect starts before it rings. */
+  private hold: AlarmHandle | null = null;
+  private spareAlarm: AlarmHandle | null = null;
+  private stopping = false;
+
+  constructor(limits: ConnectionLimits, dial: Dial, owner: ConnectionSetOwner) {
+    this.limits = limits;
+    this.dial = dial;
+    this.owner = owner;
+    this.pace = new ConnectPace(limits.connectBackoffMax, () => limits.random.next());
+  }
+
+  // === What it is like ===
+
+  get state(): 'ready' | 'idle' | 'connecting' | 'backoff' {
+    if (this.stopping) return 'backoff';
+    // A connection that has just failed is not ready, though its socket has not said so yet.
+    for (const { connection } of this.up) if (connection?.ready) return 'ready';
+    if (this.hold !== null || this.pace.failing) return 'backoff';
+    return this.connecting === null ? 'idle' : 'connecting';
+  }
+
+  /** Connections that take streams. */
+  get count(): number {
+    return this.up.length;
+  }
+
+  get openStreams(): number {
+    let streams = 0;
+    for (const { connection } of this.slots) streams += connection?.openStreams ?? 0;
+    return streams;
+  }
+
+  get nextConnectAt(): number | null {
+    return this.hold === null || this.up.length > 0 ? null : this.hold.at;
+  }
+
+  // === What is asked of it ===
+
+  /** A stream on the connection with the fewest, of those with room; null where none has any. */
+  open(events: StreamEvents): OpenedStream | null {
+    const slot = this.roomiest();
+    const stream = slot?.connection?.openStream(events) ?? null;
+    if (slot === null || slot.connection === null || stream === null) return null;
+    slot.opened += 1;
+    if (slot.opened >= (this.limits.streamsPerConnection ?? streamIdentifiers)) {
+      slot.useful = true;
+      this.leave(slot);
+      this.retire(slot);
+    }
+    return { stream, connection: slot.connection };
+  }
+
+  /** Connects once more, where none is up or the streams of all are taken and somebody waits; one connect at a time. */
+  connectIfShort(): void {
+    if (this.stopping || this.connecting !== null || this.hold !== null) return;
+    const { up, owner, limits } = this;
+    if (up.length === 0) {
+      this.connect();
+      return;
+    }
+    // While none is ready those in `up` are about to end: what follows is decided when the cause is known.
+    const crowded = owner.waiting && this.state === 'ready' && this.roomiest() === null;
+    if (crowded && up.length < limits.backendConnections) this.connect();
+  }
+
+  /** Takes no more streams, lets those that are open end, then closes. */
+  stop(why: string): void {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.clearHold();
+    this.clear(this.spareAlarm);
+    const { connecting } = this;
+    if (connecting !== null) {
+      this.connecting = null;
+      this.bury(connecting);
+      connecting.link.destroy(why);
+    }
+    for (const slot of this.up.splice(0)) this.retire(slot);
+    if (this.slots.length === 0) this.owner.onStopped();
+  }
+
+  /** Ends all connections now; streams are lost, with these words. */
+  kill(detail: string): void {
+    for (const slot of [...this.slots]) slot.link.destroy(detail);
+  }
+
+  // === Connects ===
+
+  private connect(): void {
+    const { alarms, clock, connectTimeout } = this.limits;
+    const slot: Slot = createSlot(
+      this.dial({
+        onSettings: (connection) => {
+          if (slot.phase === 'connecting') this.cameUp(slot, connection);
+          if (slot.phase === 'up') this.owner.onRoom();
+        },
+        onGoaway: (code, debug) => this.onGoaway(slot, code, debug),
+        onStreamClosed: () => this.onStreamClosed(slot),
+        onFailed: (detail) => this.fail(slot, detail),
+        onClosed: (detail) => this.onClosed(slot, detail),
+      }),
+      alarms.set(clock.now() + connectTimeout, () => {
+        const detail = `connect timed out after ${connectTimeout} ms, waiting for ${slot.link.stage}`;
+        this.fail(slot, detail);
+        slot.link.destroy(detail);
+      }),
+    );
+    this.connecting = slot;
+    this.slots.push(slot);
+  }
+
+  private cameUp(slot: Slot, connection: Http2Connection): void {
+    this.clear(slot.timeout);
+    this.connecting = null;
+    this.generation += 1;
+    slot.phase = 'up';
+    slot.connection = connection;
+    slot.generation = this.generation;
+    slot.upAt = this.limits.clock.now();
+    this.up.push(slot);
+    this.pace.connected();
+    this.lastError = null;
+    this.report('connected', slot.generation, 'connected');
+    this.watchSpares();
+  }
+
+  // === A link's events ===
+
+  private onStreamClosed(slot: Slot): void {
+    if (slot.phase === 'up') {
+      // While the connection is being lost its streams close as well: that is no use it was of.
+      if (!slot.connection?.ready) return;
+      slot.useful = true;
+      this.owner.onRoom();
+    } else if (slot.phase === 'retired' && slot.connection?.openStreams === 0) slot.link.end();
+  }
+
+  /** RFC 9113 6.8: no new streams; those that the peer took go on. */
+  private onGoaway(slot: Slot, code: number, debug: string): void {
+    if (slot.phase !== 'up') return;
+    // Streams that the peer did not take have been told before.
+    if (slot.connection !== null && slot.connection.openStreams > 0) slot.useful = true;
+    const said = `the backend sent GOAWAY with code ${code}${debug === '' ? '' : ` (${debug})`}`;
+    this.leave(slot);
+    this.retire(slot);
+    this.report('draining', slot.generation, said);
+    // The peer is well, and who waits keeps its place (BR-66), unless the next connect has to wait as well.
+    if (this.up.length === 0 && this.hold !== null) this.owner.onNone('lost', said);
+  }
+
+  /** It cannot be used, and its socket may still be closing. */
+  private fail(slot: Slot, detail: string): void {
+    const { phase } = slot;
+    if (phase === 'connecting') {
+      this.connecting = null;
+      this.bury(slot);
+      this.lastError = detail;
+      this.holdFor(this.pace.connectFailed());
+      this.report('connect_failed', this.generation, detail);
+      if (this.up.length === 0) this.owner.onNone('connect', detail);
+    } else if (phase === 'up') {
+      this.bury(slot);
+      this.lastError = detail;
+      this.leave(slot);
+      this.report('lost', slot.generation, detail);
+      if (this.up.length === 0) this.owner.onNone('lost', detail);
+    }
+  }
+
+  private onClosed(slot: Slot, detail: string): void {
+    this.fail(slot, detail);
+    if (slot.phase === 'retired') this.report('closed', slot.generation, detail);
+    this.slots.splice(this.slots.indexOf(slot), 1);
+    if (this.stopping && this.slots.length === 0) this.owner.onStopped();
+  }
+
+  // === A connection's end ===
+
+  /** Takes it from those that take streams, and connects anew where that leaves too few. */
+  private leave(slot: Slot): void {
+    this.up.splice(this.up.indexOf(slot), 1);
+    const lived = this.limits.clock.now() - slot.upAt;
+    this.holdFor(this.pace.ended(slot.useful || lived >= usefulLife));
+    this.connectIfShort();
+  }
+
+  private retire(slot: Slot): void {
+    slot.phase = 'retired';
+    if (slot.connection?.openStreams === 0) slot.link.end();
+  }
+
+  private bury(slot: Slot): void {
+    this.clear(slot.timeout);
+    slot.phase = 'gone';
+  }
+
+  // === Spare connections ===
+
+  private watchSpares(): void {
+    if (this.up.length < 2 || this.spareAlarm !== null) return;
+    const { alarms, clock } = this.limits;
+    this.spareAlarm = alarms.set(clock.now() + spareIdle, () => this.closeSpares());
+  }
+
+  private closeSpares(): void {
+    this.spareAlarm = null;
+    const { up, owner } = this;
+    // A copy: those that go are taken out of it.
+    for (const slot of [...up].reverse()) {
+      const unused = slot.opened === slot.openedBefore && slot.connection?.openStreams === 0;
+      slot.openedBefore = slot.opened;
+      if (!unused || up.length === 1 || owner.waiting) continue;
+      up.splice(up.indexOf(slot), 1);
+      this.retire(slot);
+    }
+    this.watchSpares();
+  }
+
+  // === Small change ===
+
+  private roomiest(): Slot | null {
+    let best: Slot | null = null;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const slot of this.up) {
+      const { connection } = slot;
+      if (connection === null || connection.openStreams >= fewest || connection.room === 0) continue;
+      best = slot;
+      fewest = connection.openStreams;
+    }
+    return best;
+  }
+
+  private holdFor(ms: number): void {
+    this.clearHold();
+    if (ms <= 0) return;
+    const { alarms, clock } = this.limits;
+    this.hold = alarms.set(clock.now() + ms, () => {
+      this.hold = null;
+      this.connectIfShort();
+    });
+  }
+
+  private clearHold(): void {
+    this.clear(this.hold);
+    this.hold = null;
+  }
+
+  private clear(alarm: AlarmHandle | null): void {
+    if (alarm !== null) this.limits.alarms.cancel(alarm);
+  }
+
+  private report(event: BackendChange['event'], generation: Generation, detail: string): void {
+    const retryIn = this.hold === null ? null : Math.max(0, this.hold.at - this.limits.clock.now());
+    this.owner.onChange(event, generation, detail, retryIn);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Http2Connection } from '../http2/types.js';
+import type { AlarmHandle } from '../runtime/ports.js';
+import type { Link } from './link.js';
+import type { Generation } from './types.js';
+
+/**
+ * connecting → up → retired, or gone: `retired` takes no new streams and ends with its last one (GOAWAY, spare, stop); `gone`
+ * is lost or never came up, and its socket may still be closing.
+ */
+export type Phase = 'connecting' | 'up' | 'retired' | 'gone';
+
+/** One connection of a backend. */
+export interface Slot {
+  phase: Phase;
+  readonly link: Link;
+  /** Null while connecting. */
+  connection: Http2Connection | null;
+  /** 0 while connecting. */
+  generation: Generation;
+  /** Clock ms. */
+  upAt: number;
+  /** It has served: a stream ended on it while it was well, or was open at its GOAWAY. */
+  useful: boolean;
+  /** Of the connect. */
+  readonly timeout: AlarmHandle;
+  /** Streams opened so far, and how many they were when spare connections were last looked for. */
+  opened: number;
+  openedBefore: number;
+}
+
+/** A connection in the making. */
+export function createSlot(link: Link, timeout: AlarmHandle): Slot {
+  return {
+    phase: 'connecting',
+    link,
+    connection: null,
+    generation: 0,
+    upAt: 0,
+    useful: false,
+    timeout,
+    opened: 0,
+    openedBefore: -1,
+  };
+}
