@@ -86,7 +86,7 @@ export function createRoundRobin(): Picker {
 
   return {
     pick(candidates, tried, failed) {
-      if (candidates !== known || candidates.length !== places.length) learn(candidates);
+      if (candidates !== known) learn(candidates);
       return tried.length === 0 && failed.length === 0 ? first(candidates) : steer(candidates, tried, failed);
     },
   };

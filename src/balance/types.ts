@@ -22,7 +22,7 @@ export type Pick =
 /** Chooses one backend for one attempt, by the tiers of D16. Keeps what fairness needs between picks. */
 export interface Picker {
   /**
-   * @param candidates in a stable order; the same array as long as nothing is added or removed
+   * @param candidates in a stable order; another array whenever one is added or removed
    * @param tried backends of this call's earlier attempts: advice, used again where nothing else is left (BR-26)
    * @param failed backends that could not be connected in this very pick: never again in it (D12, No backend)
    */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
 import { createConnection } from '../http2/connection.js';
@@ -30,18 +31,26 @@ export interface ConnectOptions {
   readonly turn: Turn;
 }
 
-/** Makes the dials of a pool: one per backend. Throws, with Node's words, where the TLS texts are no certificates or keys. */
+/** Makes the dials of a pool: one per backend. Throws one sentence where the TLS texts are no certificates or keys. */
 export function createConnector(options: ConnectOptions): (endpoint: Endpoint) => Dial {
   const { tls: secure } = options;
-  const context =
-    secure === null
-      ? null
-      : tls.createSecureContext({
-          ...(secure.ca === null ? {} : { ca: secure.ca }),
-          ...(secure.cert == null ? {} : { cert: secure.cert }),
-          ...(secure.key == null ? {} : { key: secure.key }),
-        });
+  const context = secure === null ? null : secureContextOf(secure);
   return (endpoint) => (events) => new SocketLink(openSocket(endpoint, secure, context), events, options);
+}
+
+function secureContextOf({ ca, cert = null, key = null }: BackendTls): tls.SecureContext {
+  try {
+    // Node takes a CA text without a certificate for an empty list, and no backend would be trusted.
+    if (ca !== null) new X509Certificate(ca);
+    return tls.createSecureContext({
+      ...(ca === null ? {} : { ca }),
+      ...(cert === null ? {} : { cert }),
+      ...(key === null ? {} : { key }),
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`TLS to backends: the CA, certificate or key is not in PEM form: ${reason}`, { cause: error });
+  }
 }
 
 function openSocket(

@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createRoundRobin } from '../../../src/balance/round-robin.js';
+import type { Candidate, Pick, Picker } from '../../../src/balance/types.js';
+import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
+
+type Link = Candidate['link'];
+
+/** A candidate whose link the test changes. */
+class Backend implements Candidate {
+  readonly id: BackendId;
+  link: Link;
+
+  constructor(name: string, link: Link = 'ready') {
+    this.id = backendId(name);
+    this.link = link;
+  }
+}
+
+/** `a b:connecting c:full`: names with their links, ready where none is said. */
+function pool(text: string): Backend[] {
+  return text.split(' ').map((part) => {
+    const [name = '', link = 'ready'] = part.split(':');
+    return new Backend(name, link as Link);
+  });
+}
+
+function ids(names: string): BackendId[] {
+  return names === '' ? [] : names.split('').map(backendId);
+}
+
+function name(pick: Pick): string {
+  return pick.kind === 'use' ? pick.id : pick.kind;
+}
+
+function picks(
+  picker: Picker,
+  candidates: readonly Candidate[],
+  count: number,
+  tried: readonly BackendId[] = [],
+  failed: readonly BackendId[] = [],
+): string {
+  return Array.from({ length: count }, () => name(picker.pick(candidates, tried, failed))).join('');
+}
+
+function counts(text: string): Record<string, number> {
+  const result: Record<string, number> = {};
+  for (const letter of text) result[letter] = (result[letter] ?? 0) + 1;
+  return result;
+}
+
+describe('first picks', () => {
+  it('take each ready backend in turn', () => {
+    expect(picks(createRoundRobin(), pool('a b c'), 7)).toBe('abcabca');
+  });
+
+  it.each([
+    ['backoff', 'acac'],
+    ['full', 'acac'],
+    ['connecting', 'acac'],
+    ['idle', 'acac'],
+  ])('pass over a backend that is %s while another is ready', (link, expected) => {
+    expect(picks(createRoundRobin(), pool(`a b:${link} c`), 4)).toBe(expected);
+  });
+
+  it('wait for one that is idle or connecting where none is ready, each in turn', () => {
+    expect(picks(createRoundRobin(), pool('a:connecting b:backoff c:idle d:full'), 4)).toBe('acac');
+  });
+
+  it('find nothing where all are in backoff, or there are none', () => {
+    expect(picks(createRoundRobin(), pool('a:backoff b:backoff'), 1)).toBe('none');
+    expect(picks(createRoundRobin(), [], 1)).toBe('none');
+  });
+
+  it('are dropped where every backend that is not down is full', () => {
+    expect(picks(createRoundRobin(), pool('a:full b:full'), 1)).toBe('overloaded');
+    expect(picks(createRoundRobin(), pool('a:full b:backoff'), 1)).toBe('overloaded');
+  });
+
+  it('share evenly among those that are ready, whichever others are not', () => {
+    expect(counts(picks(createRoundRobin(), pool('a:backoff b:backoff c d:full e f'), 300))).toEqual({
+      c: 100,
+      e: 100,
+      f: 100,
+    });
+  });
+
+  it('give a backend that comes back its share and no more', () => {
+    const picker = createRoundRobin();
+    const candidates = pool('a b:backoff c');
+    picks(picker, candidates, 100);
+    const [, b] = candidates;
+    if (b !== undefined) b.link = 'ready';
+    expect(counts(picks(picker, candidates, 30))).toEqual({ a: 10, b: 10, c: 10 });
+  });
+
+  it('allocate nothing: a pick of the same backend is the same value', () => {
+    const picker = createRoundRobin();
+    const candidates = pool('a');
+    expect(picker.pick(candidates, [], [])).toBe(picker.pick(candidates, [], []));
+  });
+});
+
+describe('picks of later attempts', () => {
+  it('BR-26: PRX-26: prefer a backend that the call has not tried', () => {
+    for (let i = 0; i < 5; i += 1) expect(picks(createRoundRobin(), pool('a b'), 3, ids('a'))).toBe('bbb');
+    expect(picks(createRoundRobin(), pool('a b c'), 1, ids('ac'))).toBe('b');
+  });
+
+  it('D16: an untried one that has to be connected comes before a tried one that is ready', () => {
+    expect(picks(createRoundRobin(), pool('a b:connecting'), 1, ids('a'))).toBe('b');
+  });
+
+  it('D16: use a tried one again where nothing else is left, a ready one first', () => {
+    expect(picks(createRoundRobin(), pool('a'), 1, ids('a'))).toBe('a');
+    expect(picks(createRoundRobin(), pool('a:connecting b c:backoff d:full'), 1, ids('abcd'))).toBe('b');
+    expect(picks(createRoundRobin(), pool('a:idle b:backoff'), 1, ids('ab'))).toBe('a');
+  });
+
+  it('D12: never use one that failed in this pick, not even as the last', () => {
+    expect(picks(createRoundRobin(), pool('a b:connecting'), 1, [], ids('a'))).toBe('b');
+    expect(picks(createRoundRobin(), pool('a'), 1, [], ids('a'))).toBe('none');
+    expect(picks(createRoundRobin(), pool('a b'), 1, ids('b'), ids('a'))).toBe('b');
+  });
+
+  it('are dropped where all that is left is full, and find nothing where it is down', () => {
+    expect(picks(createRoundRobin(), pool('a b:full'), 1, [], ids('a'))).toBe('overloaded');
+    expect(picks(createRoundRobin(), pool('a b:backoff'), 1, [], ids('a'))).toBe('none');
+    expect(picks(createRoundRobin(), pool('a:full'), 1, [], ids('a'))).toBe('none');
+  });
+
+  it('do not move first picks: a backend whose calls all fail gets no more of them than its share', () => {
+    const picker = createRoundRobin();
+    const candidates = pool('a b c');
+    let first = '';
+    let retried = '';
+    for (let i = 0; i < 300; i += 1) {
+      const pick = name(picker.pick(candidates, [], []));
+      first += pick;
+      if (pick === 'a') retried += name(picker.pick(candidates, ids('a'), []));
+    }
+    expect(counts(first)).toEqual({ a: 100, b: 100, c: 100 });
+    expect(counts(retried)).toEqual({ b: 50, c: 50 });
+  });
+
+  it('spread what a failed connect sheds over all others, not to the neighbour', () => {
+    expect(counts(picks(createRoundRobin(), pool('a b c d e'), 100, [], ids('b')))).toEqual({
+      a: 25,
+      c: 25,
+      d: 25,
+      e: 25,
+    });
+  });
+
+  it('share evenly when two backends fail by turns', () => {
+    const picker = createRoundRobin();
+    const candidates = pool('a b c');
+    let text = '';
+    for (let i = 0; i < 300; i += 1) text += picks(picker, candidates, 1, ids(i % 2 === 0 ? 'a' : 'b'));
+    const { a = 0, b = 0, c = 0 } = counts(text);
+    expect(a).toBeGreaterThanOrEqual(90);
+    expect(b).toBeGreaterThanOrEqual(90);
+    expect(c).toBeGreaterThanOrEqual(90);
+  });
+});
+
+describe('a set that changes', () => {
+  it('goes on with those that stay, and never picks one that is gone', () => {
+    const picker = createRoundRobin();
+    expect(picks(picker, pool('a b c d'), 3)).toBe('abc');
+    const fewer = pool('a b');
+    expect(counts(picks(picker, fewer, 10))).toEqual({ a: 5, b: 5 });
+    const more = pool('x a b');
+    expect(counts(picks(picker, more, 30))).toEqual({ a: 10, b: 10, x: 10 });
+  });
+});
+
+it('D16: every pick comes from the best tier that has a member', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const link = fc.constantFrom<Link>('ready', 'idle', 'connecting', 'backoff', 'full');
+  const subset = fc.subarray(names).map((some) => some.map(backendId));
+  const round = fc.record({ links: fc.array(link, { minLength: 6, maxLength: 6 }), tried: subset, failed: subset });
+  fc.assert(
+    fc.property(fc.array(round, { minLength: 1, maxLength: 30 }), (rounds) => {
+      const picker = createRoundRobin();
+      const candidates = names.map((one) => new Backend(one));
+      for (const { links, tried, failed } of rounds) {
+        for (const [at, candidate] of candidates.entries()) candidate.link = links[at] ?? 'ready';
+        const left = candidates.filter(({ id }) => !failed.includes(id));
+        const tier = (untried: boolean, ready: boolean): BackendId[] =>
+          left
+            .filter(({ id }) => tried.includes(id) !== untried)
+            .filter((one) => (ready ? one.link === 'ready' : one.link === 'idle' || one.link === 'connecting'))
+            .map(({ id }) => id);
+        const best = [tier(true, true), tier(true, false), tier(false, true), tier(false, false)].find(
+          (members) => members.length > 0,
+        );
+        const pick = picker.pick(candidates, tried, failed);
+        if (best !== undefined) expect(best).toContain(name(pick));
+        else expect(pick.kind).toBe(left.some((one) => one.link === 'full') ? 'overloaded' : 'none');
+      }
+    }),
+  );
+});
