@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { run } from './cli/run.js';
+import { serve } from './cli/serve.js';
+import { createNodeAlarms } from './runtime/alarms.js';
+import { nodeClock } from './runtime/clock.js';
+import { nodeRandom } from './runtime/random.js';
+import { nodeTurn } from './runtime/turn.js';
+import { createAccessLog } from './telemetry/access-log.js';
+import { createLogger } from './telemetry/logger.js';
+import { createRunLog } from './telemetry/serve-log.js';
+
+// The process boundary: argv, environment, signals, exit code. Nothing else touches `process`.
+
+const ports = { clock: nodeClock, random: nodeRandom, alarms: createNodeAlarms(), turn: nodeTurn };
+const readText = (path: string): Promise<string> => readFile(path, 'utf8');
+const stderr = (text: string): void => {
+  process.stderr.write(text);
+};
+
+/** Resolves at the first signal; the second ends the process at once (contract, SIGTERM). */
+function terminated(): Promise<string> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (asked) process.exit(signal === 'SIGINT' ? 130 : 143);
+      asked = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const parsed: unknown = JSON.parse(text);
+  return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
+}
+
+const io = {
+  env: process.env,
+  readFile: readText,
+  stdout: (text: string): void => {
+    process.stdout.write(text);
+  },
+  stderr,
+  columns: process.stdout.isTTY ? process.stdout.columns : null,
+  localAddresses: Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)),
+  version: packageVersion(),
+};
+
+process.exitCode = await run(process.argv.slice(2), io, {
+  serve(settings, notes) {
+    const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
+    const logger = createLogger({ level: settings.logLevel, format, destination: process.stdout });
+    const log = createRunLog(logger, createAccessLog(logger, settings.accessLog));
+    return serve(settings, notes, { readFile: readText, stderr, ports, log, terminated: terminated() });
+  },
+  async demo() {
+    stderr('hedgerow demo: joins in the next commit\n');
+    return 1;
+  },
+});

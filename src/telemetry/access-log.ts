@@ -1,0 +1,56 @@
+import type { Logger } from 'pino';
+import { Status, statusName } from '../grpc/status.js';
+import type { AttemptRecord, CallObserver, CallRecord } from '../proxy/observer.js';
+
+/** Which calls get a line: `notable` ones failed or took more than one attempt (contract, --access-log). */
+export type AccessLogMode = 'all' | 'notable' | 'off';
+
+/** One line per call, at its end (D24). */
+export function createAccessLog(logger: Logger, mode: AccessLogMode): CallObserver {
+  return {
+    onCallEnded(record) {
+      if (mode === 'off' || (mode === 'notable' && !isNotable(record))) return;
+      logger.info(describeCall(record), 'call');
+    },
+  };
+}
+
+export function isNotable({ code, attempts }: CallRecord): boolean {
+  return code !== Status.OK || attempts.length > 1;
+}
+
+/** The fields of a call's line. Times are milliseconds to the microsecond. */
+export function describeCall(record: CallRecord): Record<string, unknown> {
+  const { startedAt } = record;
+  return {
+    call: record.id,
+    method: record.method,
+    code: statusName(record.code),
+    message: record.message === '' ? undefined : record.message,
+    reason: record.reason,
+    origin: record.code === Status.OK ? undefined : record.origin,
+    retries: record.retries,
+    transparent: record.attempts.filter(({ cause }) => cause === 'transparent').length,
+    commit: record.commit,
+    ms: round(record.endedAt - startedAt),
+    deadline_ms: record.deadlineAt === null ? undefined : round(record.deadlineAt - startedAt),
+    replay_peak: record.replayPeak,
+    attempts: record.attempts.map((attempt) => describeAttempt(attempt, startedAt)),
+  };
+}
+
+function describeAttempt(attempt: AttemptRecord, callStartedAt: number): Record<string, unknown> {
+  return {
+    backend: attempt.backend,
+    cause: attempt.cause,
+    at: round(attempt.startedAt - callStartedAt),
+    ms: round(attempt.endedAt - attempt.startedAt),
+    result: attempt.result,
+    code: statusName(attempt.code),
+    message: attempt.message === '' ? undefined : attempt.message,
+  };
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,118 @@
+import { EventEmitter, once } from 'node:events';
+import { type App, createApp, type FileContents } from '../../src/app.js';
+import { compileMethods } from '../../src/config/methods.js';
+import { readSettings } from '../../src/config/read-settings.js';
+import { parseServiceConfig } from '../../src/config/service-config.js';
+import type { CallRecord } from '../../src/proxy/observer.js';
+import { createNodeAlarms } from '../../src/runtime/alarms.js';
+import { nodeClock } from '../../src/runtime/clock.js';
+import { nodeTurn } from '../../src/runtime/turn.js';
+import type { BackendChange } from '../../src/upstream/types.js';
+
+/** A proxy in this process, over real sockets, whose every call and backend event can be awaited. */
+export interface TestProxy {
+  readonly port: number;
+  /** `127.0.0.1:PORT`; null where off. */
+  readonly admin: string | null;
+  readonly app: App;
+  /** Calls that have ended, in order. */
+  readonly calls: readonly CallRecord[];
+  /** The next call to end, or the one that ended with this index (from 0). */
+  call(index: number): Promise<CallRecord>;
+  readonly changes: readonly BackendChange[];
+  /** What the listener turned away, in words. */
+  readonly refused: readonly string[];
+  readonly defects: readonly unknown[];
+  stop(): Promise<void>;
+}
+
+export interface ProxyOptions {
+  /** Name → port on loopback, or a whole target. */
+  readonly backends: Readonly<Record<string, number | string>>;
+  /** A value or its text; default: no policy. */
+  readonly serviceConfig?: unknown;
+  readonly flags?: readonly string[];
+  readonly files?: Partial<FileContents>;
+  /** In [0, 1); default 0.5, which makes every jitter 1. */
+  readonly random?: () => number;
+  /** Wait until every backend is connected; default true. */
+  readonly connected?: boolean;
+}
+
+const noFiles: FileContents = { tlsCert: null, tlsKey: null, backendCa: null, adminToken: null };
+
+export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
+  const targets = Object.entries(options.backends).map(([name, at]) => [
+    name,
+    typeof at === 'number' ? `127.0.0.1:${at}` : at,
+  ]);
+  const read = readSettings({
+    flags: [
+      ...['--listen', '127.0.0.1:0', '--admin', 'off'],
+      ...targets.flatMap(([name, target]) => ['--backend', `${name}=${target}`]),
+      ...(options.flags ?? []),
+    ],
+    env: {},
+    file: null,
+  });
+  if (!read.ok) throw new Error(read.problem);
+  const { serviceConfig = {} } = options;
+  const text = typeof serviceConfig === 'string' ? serviceConfig : JSON.stringify(serviceConfig);
+  const { config, findings } = parseServiceConfig(text, { maxAttemptsLimit: read.settings.maxAttemptsLimit });
+  if (config === null) throw new Error(JSON.stringify(findings));
+
+  const news = new EventEmitter();
+  news.setMaxListeners(0);
+  const calls: CallRecord[] = [];
+  const changes: BackendChange[] = [];
+  const refused: string[] = [];
+  const defects: unknown[] = [];
+  const ports = {
+    clock: nodeClock,
+    random: { next: options.random ?? (() => 0.5) },
+    alarms: createNodeAlarms(),
+    turn: nodeTurn,
+  };
+  const app = createApp(read.settings, compileMethods(config), { ...noFiles, ...options.files }, ports, {
+    observer: {
+      onCallEnded(record) {
+        calls.push(record);
+        news.emit('call');
+      },
+    },
+    onBackendChange(change) {
+      changes.push(change);
+      news.emit('change');
+    },
+    onClientRefused(peer, detail) {
+      refused.push(`${peer}: ${detail}`);
+    },
+    onDefect(error) {
+      defects.push(error);
+    },
+  });
+  await app.start();
+  const port = Number(app.listening[0]?.split(':').at(-1));
+  if (options.connected ?? true) {
+    while (app.pool.backends.some(({ link }) => link !== 'ready')) await once(news, 'change');
+  }
+  return {
+    port,
+    get admin() {
+      return app.adminAddress;
+    },
+    app,
+    calls,
+    async call(index) {
+      for (;;) {
+        const record = calls[index];
+        if (record !== undefined) return record;
+        await once(news, 'call');
+      }
+    },
+    changes,
+    refused,
+    defects,
+    stop: () => app.stop(),
+  };
+}
