@@ -1,9 +1,9 @@
 import type { HeaderField } from '../types.js';
 import { DynamicTable, entrySize, initialTableSize } from './dynamic-table.js';
-import { decodedBound, decodeHuffman } from './huffman-decode.js';
 import { maxInteger } from './integer.js';
 import { firstDynamicIndex, staticFields } from './static-table.js';
-import { latin1, StringCache } from './string-cache.js';
+import { StringCache } from './string-cache.js';
+import { readString } from './string-read.js';
 import type { DecodeResult, HpackDecoder } from './types.js';
 
 /** @param maxTableSize the SETTINGS_HEADER_TABLE_SIZE in force from the start (bytes); 4096 before any SETTINGS */
@@ -16,8 +16,8 @@ const colon = 0x3a;
 /** What `integer` and `string` return when they have set `fault`. */
 const failed = -1;
 
-/** Huffman-decoded bytes on their way to a string; longer ones get a buffer of their own. */
-const scratch = Buffer.alloc(8192);
+/** What a decoder holds between blocks. */
+const nothing = Buffer.alloc(0);
 
 class Decoder implements HpackDecoder {
   private readonly table: DynamicTable;
@@ -29,7 +29,7 @@ class Decoder implements HpackDecoder {
   private fault = '';
 
   /** The block under way: its next byte and its end. */
-  private block: Buffer = scratch;
+  private block: Buffer = nothing;
   private at = 0;
   private end = 0;
 
@@ -72,7 +72,7 @@ class Decoder implements HpackDecoder {
       }
     }
     // The chunk that the block stood in is not to be kept alive.
-    this.block = scratch;
+    this.block = nothing;
     return this.fault === '' ? { ok: true, fields, tooLarge } : { ok: false, detail: this.fault };
   }
 
@@ -151,7 +151,7 @@ class Decoder implements HpackDecoder {
       this.fail('the block ends where a string should begin');
       return undefined;
     }
-    const huffman = (block[this.at] as number) >= 0x80;
+    const coded = (block[this.at] as number) >= 0x80;
     const length = this.integer(7);
     if (length < 0) return undefined;
     const start = this.at;
@@ -160,15 +160,10 @@ class Decoder implements HpackDecoder {
       return undefined;
     }
     this.at = start + length;
-    if (!huffman) return mayKeep ? this.strings.get(block, start, this.at) : latin1(block, start, this.at);
-    const room = decodedBound(length);
-    const to = room <= scratch.length ? scratch : Buffer.allocUnsafe(room);
-    const decoded = decodeHuffman(block, start, this.at, to);
-    if (decoded < 0) {
-      this.fail('a Huffman-coded string with EOS in it or wrong padding (RFC 7541 5.2)');
-      return undefined;
-    }
-    return mayKeep ? this.strings.get(to, 0, decoded) : latin1(to, 0, decoded);
+    const text = mayKeep ? this.strings.get(block, start, this.at, coded) : readString(block, start, this.at, coded);
+    if (text !== null) return text;
+    this.fail('a Huffman-coded string with EOS in it or wrong padding (RFC 7541 5.2)');
+    return undefined;
   }
 
   /** RFC 7541 5.1: the integer whose prefix is the low bits of the next byte, or `failed` where `fault` has been set. */

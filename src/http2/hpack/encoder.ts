@@ -1,9 +1,9 @@
 import type { HeaderField } from '../types.js';
 import { entrySize, initialTableSize } from './dynamic-table.js';
 import { FieldIndex } from './field-index.js';
-import { huffmanLength, writeHuffman } from './huffman-encode.js';
 import { IndexingPolicy, varyingNames } from './indexing-policy.js';
 import { maxIntegerLength, writeInteger } from './integer.js';
+import { writeRawString, writeString } from './string-write.js';
 import type { HpackEncoder } from './types.js';
 
 /** @param maxTableSize the most that is used of the peer's table, whatever it permits (bytes) */
@@ -21,10 +21,16 @@ export function maxEncodedSize(fields: readonly HeaderField[]): number {
 /** Names that no table will ever hold, as they stand on the wire. */
 const encodedNames: ReadonlyMap<string, Uint8Array> = new Map(
   varyingNames.map((name) => {
-    const out = new Uint8Array(maxIntegerLength + name.length);
+    const out = new Uint8Array(2 * maxIntegerLength + name.length);
     return [name, out.slice(0, writeString(out, 0, name))] as const;
   }),
 );
+
+/**
+ * The longest string that is Huffman-coded though it is not put into the table and comes anew with each call (bytes). It
+ * costs 2 ns a byte to save a quarter of it, which for tokens of a kilobyte is as much as the rest of the call's work.
+ */
+const longestCodedEachTime = 32;
 
 class Encoder implements HpackEncoder {
   private readonly index: FieldIndex;
@@ -84,16 +90,17 @@ class Encoder implements HpackEncoder {
     const { index } = this;
     const nameIndex = index.findName(name);
     let next: number;
-    if (neverIndexed) {
-      next = writeInteger(out, at, 0x10, 4, nameIndex);
-    } else if (entrySize(field) <= index.table.limit && this.policy.admits(name, value, index)) {
+    const indexing = !neverIndexed && entrySize(field) <= index.table.limit && this.policy.admits(name, value, index);
+    if (indexing) {
       next = writeInteger(out, at, 0x40, 6, nameIndex);
       index.insert(field);
     } else {
-      next = writeInteger(out, at, 0x00, 4, nameIndex);
+      next = writeInteger(out, at, neverIndexed ? 0x10 : 0x00, 4, nameIndex);
     }
     if (nameIndex === 0) next = writeName(out, next, name);
-    return writeString(out, next, value);
+    return indexing || value.length <= longestCodedEachTime
+      ? writeString(out, next, value)
+      : writeRawString(out, next, value);
   }
 }
 
@@ -102,14 +109,4 @@ function writeName(out: Uint8Array, at: number, name: string): number {
   if (encoded === undefined) return writeString(out, at, name);
   for (let i = 0; i < encoded.length; i += 1) out[at + i] = encoded[i] as number;
   return at + encoded.length;
-}
-
-/** RFC 7541 5.2: Huffman-coded where that is shorter. */
-function writeString(out: Uint8Array, at: number, text: string): number {
-  const { length } = text;
-  const coded = huffmanLength(text);
-  if (coded < length) return writeHuffman(out, writeInteger(out, at, 0x80, 7, coded), text);
-  const next = writeInteger(out, at, 0x00, 7, length);
-  for (let i = 0; i < length; i += 1) out[next + i] = text.charCodeAt(i);
-  return next + length;
 }

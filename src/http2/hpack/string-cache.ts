@@ -1,74 +1,56 @@
 import { commonStrings } from './common-strings.js';
+import { readString } from './string-read.js';
 
 /** A power of two. */
 const slots = 64;
 
-/** The longest string that is looked for: a miss must not cost much (bytes). */
-const longest = 32;
+/** The longest string that is looked for, in bytes on the wire: a miss must not cost much. */
+const longest = 40;
 
-/** From this length on the built-in decoding is faster than building from characters: measured (bytes). */
-const shortest = 9;
+/** The longest string that may be a common one (characters). */
+const longestCommon = Math.max(...[...commonStrings.keys()].map(({ length }) => length));
 
 /**
- * Bytes to strings, one character a byte. A peer without a dynamic table of its own, or that leaves fields out of it,
- * sends the same few names and values as literals again and again: those are made once and then shared, which is cheaper
- * than making them and lets later comparisons end at the pointer. Bounded, and one for each connection, so that one peer
- * learns nothing of another's.
+ * From bytes on the wire to strings. A peer that has no dynamic table, or leaves fields out of it, sends the same few names
+ * and values as literals again and again: found by their bytes, they need neither decoding nor a new string, and later
+ * comparisons of them end at the pointer. Bounded, and one for each connection, so that one peer learns nothing of another's.
  */
 export class StringCache {
-  private readonly strings: string[] = Array.from({ length: slots }, () => '');
+  private readonly texts: string[] = Array.from({ length: slots }, () => '');
+  /** By slot: the length on the wire, doubled, and one more where it is Huffman-coded; 0 while there is none. */
+  private readonly kinds = new Uint8Array(slots);
+  /** By slot: the bytes on the wire. */
+  private readonly keys = new Uint8Array(slots * longest);
 
-  /** The bytes [start, end) as a string. */
-  get(bytes: Buffer, start: number, end: number): string {
+  /** As `readString`. */
+  get(bytes: Buffer, start: number, end: number, coded: boolean): string | null {
     const length = end - start;
+    if (length > longest) return readString(bytes, start, end, coded);
     if (length === 0) return '';
-    if (length > longest) return bytes.toString('latin1', start, end);
-    const slot =
-      (length * 7 +
-        (bytes[start] as number) * 5 +
-        (bytes[start + (length >> 1)] as number) * 3 +
-        (bytes[end - 1] as number)) &
-      (slots - 1);
-    const known = this.strings[slot] as string;
-    if (known.length === length && equal(known, bytes, start)) return known;
-    const made = latin1(bytes, start, end);
-    const text = commonStrings.get(made) ?? made;
-    this.strings[slot] = text;
-    return text;
+    const middle = bytes[start + (length >> 1)] as number;
+    const hash = length * 7 + (bytes[start] as number) * 5 + middle * 3 + (bytes[end - 1] as number);
+    const slot = hash & (slots - 1);
+    const kind = 2 * length + (coded ? 1 : 0);
+    if (this.kinds[slot] === kind && this.matches(slot, bytes, start, length)) return this.texts[slot] as string;
+    const text = readString(bytes, start, end, coded);
+    return text === null ? null : this.keep(slot, kind, bytes, start, length, text);
   }
-}
 
-/** The bytes [start, end) as a string, not kept. */
-export function latin1(bytes: Buffer, start: number, end: number): string {
-  return end - start < shortest ? fromCharacters(bytes, start, end) : bytes.toString('latin1', start, end);
-}
-
-function equal(text: string, bytes: Uint8Array, start: number): boolean {
-  for (let i = text.length - 1; i >= 0; i -= 1) if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
-}
-
-function fromCharacters(bytes: Uint8Array, start: number, end: number): string {
-  let text = '';
-  let i = start;
-  if (end - i >= 4) {
-    text = String.fromCharCode(
-      bytes[i] as number,
-      bytes[i + 1] as number,
-      bytes[i + 2] as number,
-      bytes[i + 3] as number,
-    );
-    i += 4;
+  private matches(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
+    const { keys } = this;
+    const key = slot * longest;
+    // From the end: what varies does so there.
+    for (let i = length - 1; i >= 0; i -= 1) if (keys[key + i] !== bytes[start + i]) return false;
+    return true;
   }
-  if (end - i >= 4) {
-    text += String.fromCharCode(
-      bytes[i] as number,
-      bytes[i + 1] as number,
-      bytes[i + 2] as number,
-      bytes[i + 3] as number,
-    );
-    i += 4;
+
+  private keep(slot: number, kind: number, bytes: Uint8Array, start: number, length: number, text: string): string {
+    const { keys } = this;
+    const key = slot * longest;
+    for (let i = 0; i < length; i += 1) keys[key + i] = bytes[start + i] as number;
+    const shared = text.length <= longestCommon ? (commonStrings.get(text) ?? text) : text;
+    this.kinds[slot] = kind;
+    this.texts[slot] = shared;
+    return shared;
   }
-  for (; i < end; i += 1) text += String.fromCharCode(bytes[i] as number);
-  return text;
 }
