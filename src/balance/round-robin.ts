@@ -32,11 +32,10 @@ export function createRoundRobin(): Picker {
     const before = new Map(places.map((place) => [place.id, place]));
     places = candidates.map(({ id }) => before.get(id) ?? { id, use: { kind: 'use', id }, steeredAt: 0 });
     known = candidates;
-    if (cursor >= candidates.length) cursor = 0;
   }
 
   function take(at: number): Pick {
-    cursor = at + 1 === places.length ? 0 : at + 1;
+    cursor = at + 1;
     return places[at]?.use ?? none;
   }
 
@@ -45,7 +44,7 @@ export function createRoundRobin(): Picker {
     let waiting = -1;
     let full = false;
     for (let i = 0; i < length; i += 1) {
-      const at = cursor + i < length ? cursor + i : cursor + i - length;
+      const at = (cursor + i) % length;
       switch (candidates[at]?.link) {
         case 'ready':
           return take(at);

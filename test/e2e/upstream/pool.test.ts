@@ -315,6 +315,31 @@ describe('a backend over TCP', () => {
     expect(changes.map(({ event }) => event)).toEqual(['connected', 'draining', 'connected', 'closed']);
   });
 
+  it('says GOAWAY while idle: the next connection comes without a call', async () => {
+    const server = await serve();
+    const { backend, next } = start(server.endpoint);
+    await next('connected');
+    server.sessions[0]?.close();
+    await next('draining');
+    await next('connected');
+    expect(backend).toMatchObject({ link: 'ready', connections: 1, generation: 2 });
+  });
+
+  it('CON-05: says GOAWAY with an error: what it had taken goes on, what it had not is told so', async () => {
+    const server = await serve();
+    const { backend, next } = start(server.endpoint);
+    await next('connected');
+    const taken = new Call(backend);
+    await taken.answered.promise;
+    const refused = new Call(backend);
+    await refused.answered.promise;
+    server.sessions[0]?.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM, 1, Buffer.from('calm'));
+    expect(await refused.over.promise).toEqual({ kind: 'goaway', code: 11 });
+    expect((await next('draining')).detail).toContain('GOAWAY with code 11 (calm)');
+    taken.finish();
+    expect(await taken.over.promise).toBe('whole');
+  });
+
   it('accepts and says nothing: the connect times out, and a call in wait is told', async () => {
     const endpoint = await accept(() => {});
     const { backend } = start(endpoint, { connectTimeout: 100 });

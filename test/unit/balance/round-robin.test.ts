@@ -170,8 +170,17 @@ describe('a set that changes', () => {
     expect(picks(picker, pool('a b c d'), 3)).toBe('abc');
     const fewer = pool('a b');
     expect(counts(picks(picker, fewer, 10))).toEqual({ a: 5, b: 5 });
+    const many = pool('a b e f g h');
+    picks(picker, many, 5);
+    expect(picks(picker, pool('a b'), 4)).toMatch(/^(ab|ba){2}$/);
     const more = pool('x a b');
     expect(counts(picks(picker, more, 30))).toEqual({ a: 10, b: 10, x: 10 });
+  });
+
+  it('keeps the turns of later attempts', () => {
+    const picker = createRoundRobin();
+    expect(picks(picker, pool('a b c d'), 1, ids('a'))).toBe('b');
+    expect(picks(picker, pool('x a b c'), 4, ids('a'))).toBe('xcbx');
   });
 });
 

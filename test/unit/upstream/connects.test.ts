@@ -227,5 +227,10 @@ describe('reconnects', () => {
     scene.finish(first, second);
     expect(scene.link(0).asked).toEqual(['end']);
     expect([first, second, third].map(({ heard }) => heard)).toEqual([['opened'], ['opened'], ['opened']]);
+    // Each time at once: it was of use.
+    for (let i = 1; i < 5; i += 1) {
+      while (scene.backend.connections > 0) scene.call();
+      scene.link(i + 1).settings();
+    }
   });
 });

@@ -85,7 +85,7 @@ describe('streams within the peer’s limit', () => {
   it('a waiter that ends its stream at once frees it for the next', () => {
     const scene = new Scene({ backendConnections: 1 });
     scene.backend.start();
-    const callers = Array.from({ length: 500 }, () => scene.call());
+    const callers = Array.from({ length: 20_000 }, () => scene.call());
     for (const caller of callers) caller.during = () => scene.finish(caller);
     scene.link(0).settings(1);
     expect(opened(callers).every(Boolean)).toBe(true);
@@ -130,6 +130,20 @@ describe('streams within the peer’s limit', () => {
     expect(scene.time.alarms.pending).toBe(0);
   });
 
+  it('closes the second of two the same way, however often the number of connections changed meanwhile', () => {
+    const scene = Scene.up(1);
+    const callers = [scene.call(), scene.call(), scene.call()];
+    scene.link(1).settings(1);
+    scene.time.advance(500);
+    scene.link(2).settings(1);
+    expect(scene.time.alarms.pending).toBe(1);
+    scene.link(2).lose('reset');
+    scene.finish(...callers.slice(0, 2));
+    scene.time.advance(2000);
+    expect(scene.links.map(({ asked }) => asked)).toEqual([[], ['end'], []]);
+    expect(scene.backend.connections).toBe(1);
+  });
+
   it('a connection beyond the first that calls keep using stays', () => {
     const scene = Scene.up(1);
     const lasting = scene.call();
@@ -156,6 +170,20 @@ describe('streams within the peer’s limit', () => {
     scene.finish(first);
     expect(waiting.heard).toEqual(['opened']);
   });
+});
+
+it('waits before a further connect count from the connection that came up last', () => {
+  const scene = new Scene();
+  scene.backend.start();
+  for (let i = 0; i < 3; i += 1) {
+    scene.link(i).close('connect refused (ECONNREFUSED)');
+    scene.untilConnect(i + 2);
+  }
+  scene.link(3).settings(1);
+  scene.call();
+  scene.call();
+  scene.link(4).close('connect refused (ECONNREFUSED)');
+  expect(scene.untilConnect(6)).toBe(250);
 });
 
 describe('loss', () => {
@@ -252,6 +280,27 @@ describe('GOAWAY', () => {
     scene.link(0).goaway(0);
     expect(scene.link(0).asked).toEqual(['end']);
     expect(scene.links.length).toBe(2);
+    expect(scene.changes.at(-1)).toMatchObject({
+      event: 'draining',
+      detail: `${at}: the backend sent GOAWAY with code 0`,
+      retryIn: null,
+    });
+  });
+
+  it('of one connection while another is up: those who wait keep their places, even if a new connect has to wait', () => {
+    const scene = Scene.up(1);
+    const first = scene.call();
+    const waiting = scene.call();
+    for (let i = 1; i <= 2; i += 1) {
+      scene.untilConnect(i + 1);
+      scene.link(i).settings(0);
+      scene.link(i).goaway(0);
+    }
+    expect(waiting.heard).toEqual([]);
+    expect(scene.backend.link).toBe('ready');
+    expect(scene.changes.at(-1)).toMatchObject({ event: 'draining', retryIn: 250 });
+    scene.finish(first);
+    expect(waiting.heard).toEqual(['opened']);
   });
 
   it('CON-04: a second GOAWAY changes nothing but the streams above its last id', () => {
@@ -324,6 +373,7 @@ describe('stop', () => {
     scene.finish(caller);
     expect(scene.link(0).asked).toEqual(['end']);
     scene.link(0).close('the connection was closed by us');
+    scene.backend.stop();
     expect(scene.stopped).toBe(1);
     expect(caller.heard).toEqual(['opened']);
     scene.time.runOut();
@@ -331,13 +381,14 @@ describe('stop', () => {
   });
 
   it('those who wait are told, later ones at the end of their turn', () => {
-    const scene = Scene.up(1, { backendConnections: 1 });
+    const scene = Scene.up(1, { backendConnections: 1, queueLimit: 1 });
     scene.call();
     const waiting = scene.call();
     scene.backend.stop();
     expect(waiting.heard).toEqual([`failed: closed: ${at}: the backend is being removed`]);
     const late = scene.call();
     expect(late.heard).toEqual([]);
+    expect(scene.backend.link).toBe('backoff');
     scene.time.endTurn();
     expect(late.heard).toEqual([`failed: closed: ${at}: the backend is being removed`]);
   });
