@@ -5,7 +5,10 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/interop/**'],
     testTimeout: 20_000,
+    hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    reporters: process.env['CI'] ? ['dot', 'json'] : ['default', 'json'],
+    outputFile: { json: 'reports/tests.json' },
   },
 });

@@ -22,8 +22,8 @@ export interface ReadyFacts {
 /** Lines carry a level, a time and what the event has to say; no host name, no metadata values, no secrets. */
 export function createLogger({ level, format, destination }: LoggerOptions): Logger {
   const sink =
-    format === 'pretty' ? PinoPretty({ destination, colorize: isTerminal(destination), ignore: 'pid' }) : destination;
-  return pino({ level, base: { pid: process.pid } }, sink);
+    format === 'pretty' ? PinoPretty({ destination, colorize: isTerminal(destination) }) : destination;
+  return pino({ level, base: null }, sink);
 }
 
 /** Scripts wait for this line: it is written at every log level, as a line of level info. */

@@ -1,0 +1,85 @@
+/**
+ * The layers of ARCHITECTURE.md. Each folder of src/ names what it may import; anything else is forbidden, cycles too.
+ * Type-only imports count: a type is a dependency on an idea.
+ */
+const layers = {
+  // The process boundary and the composition root.
+  main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
+  app: ['admin', 'balance', 'config', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
+  cli: ['app', 'config', 'policy'],
+  demo: ['app', 'config', 'grpc', 'policy', 'proxy'],
+  config: ['grpc', 'policy'],
+  policy: ['grpc'],
+  grpc: [],
+  replay: [],
+  balance: ['grpc'],
+  runtime: [],
+  http2: ['runtime'],
+  upstream: ['http2', 'grpc', 'runtime'],
+  proxy: ['policy', 'replay', 'balance', 'upstream', 'http2', 'grpc', 'runtime'],
+  admin: ['upstream', 'grpc'],
+  telemetry: ['proxy', 'upstream', 'grpc'],
+};
+
+/** A layer is a folder of src/, or the file of that name. */
+const pathOf = (layer) => `^src/${layer}(/|\\.ts$)`;
+
+const rules = Object.entries(layers).map(([layer, allowed]) => ({
+  name: `layer-${layer}`,
+  comment: `${layer} may import ${allowed.length === 0 ? 'no other layer' : allowed.join(', ')}`,
+  severity: 'error',
+  from: { path: pathOf(layer) },
+  to: { path: '^src/', pathNot: [layer, ...allowed].map(pathOf) },
+}));
+
+const pure = '^src/(grpc|policy|replay|balance|config|http2)/';
+
+module.exports = {
+  forbidden: [
+    ...rules,
+    {
+      name: 'known-layer',
+      comment: 'every file of src/ belongs to a layer',
+      severity: 'error',
+      from: { path: '^src/', pathNot: Object.keys(layers).map(pathOf) },
+      to: {},
+    },
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'policy-plan-only',
+      comment: 'config knows the shape of a plan, nothing of the machine that runs it',
+      severity: 'error',
+      from: { path: '^src/config/' },
+      to: { path: '^src/policy/', pathNot: '^src/policy/types\\.ts$' },
+    },
+    {
+      name: 'pure-core',
+      comment: 'pure folders import no node: module',
+      severity: 'error',
+      from: { path: pure, pathNot: '^src/http2/socket\\.ts$' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'http2-ports-only',
+      comment: 'the wire knows of time and turns by their types alone',
+      severity: 'error',
+      from: { path: '^src/http2/' },
+      to: { path: '^src/runtime/', pathNot: '^src/runtime/ports\\.ts$' },
+    },
+    { name: 'no-orphan', severity: 'error', from: { orphan: true, path: '^src/', pathNot: '^src/main\\.ts$' }, to: {} },
+    { name: 'no-test-in-src', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench|scripts)/' } },
+    {
+      name: 'no-undeclared',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] },
+    },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'] },
+  },
+};
