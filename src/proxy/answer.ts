@@ -2,6 +2,7 @@ import type { MetadataField } from '../grpc/metadata.js';
 import { answerHeaders, answerTrailers, ownAnswer, ownTrailers } from '../grpc/rewrite.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
+import { ErrorCode, type Http2Connection, type Http2Stream } from '../http2/types.js';
 import type { ProxyParts } from './parts.js';
 
 /** What our own response keys say of one call (contract, Metadata). */
@@ -54,22 +55,37 @@ export function initialAnswer(
   return answerHeaders(fields, parts.prefix, added);
 }
 
-/** The backend's own end: its trailers, or its Trailers-Only answer, which stays one. */
-export function relayedEnd(parts: NoteParts, fields: readonly MetadataField[], notes: AnswerNotes): MetadataField[] {
-  return answerTrailers(fields, parts.prefix, trailerNotes(parts, notes));
+/** How a call ends, for its client. */
+export interface CallEnd {
+  /** The backend's own end, to pass on: its trailers, or its Trailers-Only answer, which stays one; null: we make it. */
+  readonly trailers: readonly MetadataField[] | null;
+  /** Response headers have been passed on. */
+  readonly afterHeaders: boolean;
+  readonly code: StatusCode;
+  /** Plain text, used where the end is ours to make. */
+  readonly message: string;
+  readonly notes: AnswerNotes;
 }
 
-/** Trailers made here, after response headers. */
-export function localTrailers(parts: NoteParts, code: StatusCode, detail: string, notes: AnswerNotes): MetadataField[] {
-  return ownTrailers(code, detail, trailerNotes(parts, notes));
-}
-
-/** A Trailers-Only answer made here (PRX-29). */
-export function localAnswer(parts: NoteParts, code: StatusCode, detail: string, notes: AnswerNotes): MetadataField[] {
-  return ownAnswer(code, detail, trailerNotes(parts, notes));
+/** Ends the client's stream. An end that is larger than the client accepts becomes a status, not a reset (design §5). */
+export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts: NoteParts, end: CallEnd): void {
+  const { trailers, afterHeaders, code, message, notes } = end;
+  const make = afterHeaders ? ownTrailers : ownAnswer;
+  const ours = trailerNotes(parts, notes);
+  const fields = trailers === null ? make(code, message, ours) : answerTrailers(trailers, parts.prefix, ours);
+  if (!connection.sendHeaders(stream, fields, true)) {
+    const short = trailerNotes(parts, { ...notes, reason: 'headers_too_large' });
+    const detail = "the answer's metadata is larger than the client accepts";
+    if (!connection.sendHeaders(stream, make(Status.RESOURCE_EXHAUSTED, detail, short), true)) {
+      connection.reset(stream, ErrorCode.INTERNAL_ERROR);
+      return;
+    }
+  }
+  // The client may still be sending: it is told to stop (RFC 9113 8.1; PRX-17).
+  if (!stream.receiveClosed) connection.reset(stream, ErrorCode.NO_ERROR);
 }
 
 /** The answer to a call that was refused before it began. */
 export function refusal(parts: NoteParts, code: StatusCode, detail: string, reason: StopReason): MetadataField[] {
-  return localAnswer(parts, code, detail, { backend: null, retries: 0, reason: code === Status.OK ? null : reason });
+  return ownAnswer(code, detail, trailerNotes(parts, { backend: null, retries: 0, reason }));
 }

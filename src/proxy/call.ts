@@ -1,5 +1,3 @@
-import { createMessageScanner, type MessageScanner } from '../grpc/message-frames.js';
-import type { MetadataField } from '../grpc/metadata.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import { decodeMessage } from '../grpc/percent.js';
 import type { IncomingCall } from '../grpc/request.js';
@@ -15,13 +13,13 @@ import {
 } from '../http2/types.js';
 import { type CallState, createCall, transition } from '../policy/call.js';
 import type { AttemptId, CallEvent, CommitCause, Decision, Env, Plan } from '../policy/types.js';
-import { createReplayBuffer } from '../replay/buffer.js';
-import type { ReplayBudget, ReplayBuffer } from '../replay/types.js';
+import type { ReplayBudget } from '../replay/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
-import { type AnswerNotes, initialAnswer, localAnswer, localTrailers, relayedEnd } from './answer.js';
+import { initialAnswer, sendEnd } from './answer.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import type { AttemptRecord, CallRecord } from './observer.js';
+import { recordOf } from './attempt-record.js';
 import type { ProxyParts } from './parts.js';
+import { RequestRelay } from './request-relay.js';
 
 /** Where a call came from: its client's connection. */
 export interface CallHome {
@@ -46,8 +44,7 @@ export class Call implements StreamEvents, AttemptOwner {
   private readonly request: IncomingCall;
   private readonly plan: Plan;
   private readonly state: CallState;
-  private readonly buffer: ReplayBuffer;
-  private readonly scanner: MessageScanner = createMessageScanner();
+  private readonly relay: RequestRelay;
   private readonly startedAt: number;
   private readonly deadlineAt: Millis | null;
   /** Every attempt, in order of start; an attempt's id is its index + 1 (policy/types.ts). */
@@ -55,13 +52,13 @@ export class Call implements StreamEvents, AttemptOwner {
   private winner: Attempt | null = null;
   private commitCause: CommitCause | null = null;
   private headersForwarded = false;
-  private overflowTold = false;
   private done = false;
   private alarm: AlarmHandle | null = null;
   private running = false;
   private backlog: CallEvent[] | null = null;
   private callId: string | null = null;
-  private readonly env: Env;
+  /** Lent to the machine: one object for the call's life. */
+  private readonly env: { -readonly [Key in keyof Env]: Env[Key] };
   private now: Millis;
   private readonly ring = (): void => this.dispatch({ type: 'woke' });
 
@@ -75,7 +72,7 @@ export class Call implements StreamEvents, AttemptOwner {
     this.deadlineAt = request.timeout === null ? null : millis(this.startedAt + request.timeout);
     this.plan = parts.planFor(request.path);
     this.state = createCall(this.plan, { maxTransparent });
-    this.buffer = createReplayBuffer(home.replay, parts.callLimit);
+    this.relay = new RequestRelay(home.connection, stream, parts, home.replay);
     this.env = { now: this.now, random: () => parts.random.next(), throttled: false };
   }
 
@@ -87,7 +84,7 @@ export class Call implements StreamEvents, AttemptOwner {
 
   /** @param endStream the request has no bytes */
   start(endStream: boolean): void {
-    if (endStream) this.buffer.end();
+    if (endStream) this.relay.end();
     this.dispatch({
       type: 'started',
       deadlineAt: this.deadlineAt,
@@ -110,20 +107,11 @@ export class Call implements StreamEvents, AttemptOwner {
   onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.done) return;
     try {
-      if (end > start) {
-        this.scanner.scan(chunk, start, end);
-        const kept = this.buffer.append(chunk, start, end);
-        if (kept < end - start) this.parts.relay.add(end - start - kept);
-        if (kept > 0 && !endStream) this.parts.relay.giveBack(this.home.connection, this.stream, kept);
+      if (!this.relay.receive(chunk, start, end, endStream)) {
+        this.reject(Status.INTERNAL, 'malformed_request', 'the request ended in the middle of a message');
+        return;
       }
-      if (endStream) {
-        if (this.scanner.midMessage) {
-          this.reject(Status.INTERNAL, 'malformed_request', 'the request ended in the middle of a message');
-          return;
-        }
-        this.buffer.end();
-      }
-      if (this.buffer.overflow !== null && !this.overflowTold) this.tellOverflow();
+      this.tellOverflow();
       for (const attempt of this.attempts) this.pump(attempt);
     } catch (error) {
       this.attemptFailed(error);
@@ -170,7 +158,7 @@ export class Call implements StreamEvents, AttemptOwner {
       previous: attempt.previous,
       policy: this.plan.kind !== 'none' && this.request.retry === 'on',
     });
-    const bodiless = this.buffer.ended && this.buffer.total === 0;
+    const { bodiless } = this.relay;
     if (!connection.sendHeaders(stream, fields, bodiless)) {
       connection.reset(stream, ErrorCode.CANCEL);
       this.reject(
@@ -182,8 +170,8 @@ export class Call implements StreamEvents, AttemptOwner {
     }
     attempt.requestEnded = bodiless;
     this.dispatch({ type: 'attemptPlaced', attempt: attempt.id, backend: backend.id });
-    attempt.reader = this.buffer.open();
-    if (this.winner === attempt) this.buffer.commit(attempt.reader);
+    this.relay.open(attempt);
+    if (this.winner === attempt) this.relay.commit(attempt);
     this.pump(attempt);
   }
 
@@ -262,7 +250,8 @@ export class Call implements StreamEvents, AttemptOwner {
       let wakeAt: Millis | null = null;
       while (next !== undefined && !this.done) {
         this.now = millis(this.parts.clock.now());
-        const step = transition(this.state, next, this.envNow());
+        this.env.now = this.now;
+        const step = transition(this.state, next, this.env);
         wakeAt = step.wakeAt;
         for (const decision of step.decisions) this.apply(decision);
         next = this.backlog?.shift();
@@ -272,10 +261,6 @@ export class Call implements StreamEvents, AttemptOwner {
     } catch (error) {
       this.attemptFailed(error);
     }
-  }
-
-  private envNow(): Env {
-    return { ...this.env, now: this.now };
   }
 
   private apply(decision: Decision): void {
@@ -296,7 +281,7 @@ export class Call implements StreamEvents, AttemptOwner {
       case 'commit':
         this.commitCause = decision.cause;
         this.winner = this.attempt(decision.attempt);
-        this.buffer.commit(this.winner?.reader ?? null);
+        this.relay.commit(this.winner);
         return;
       case 'cancelAttempt':
         this.attempt(decision.attempt)?.cancel();
@@ -329,49 +314,16 @@ export class Call implements StreamEvents, AttemptOwner {
   }
 
   private tellOverflow(): void {
-    const limit = this.buffer.overflow;
+    const limit = this.relay.takeOverflow();
     if (limit === null) return;
-    this.overflowTold = true;
     const sent = new Map<AttemptId, number>();
     for (const attempt of this.attempts)
       if (attempt.end === null && !attempt.cancelled) sent.set(attempt.id, attempt.reader?.position ?? 0);
     this.dispatch({ type: 'bufferOverflowed', limit, sent });
   }
 
-  // === Bytes ===
-
-  /** Sends what the attempt has not read yet, as far as its windows permit. */
   private pump(attempt: Attempt): void {
-    const { connection, stream, reader } = attempt;
-    if (reader === null || connection === null || stream === null) return;
-    if (attempt.requestEnded || attempt.end !== null || attempt.cancelled) return;
-    for (let chunk = reader.chunk; chunk !== null; chunk = reader.chunk) {
-      const offered = reader.end - reader.start;
-      const last = reader.last;
-      const taken = connection.sendData(stream, chunk, reader.start, reader.end, last);
-      reader.advance(taken);
-      if (taken < offered) break;
-      if (last) attempt.requestEnded = true;
-    }
-    if (reader.finished && !attempt.requestEnded) {
-      connection.sendData(stream, empty, 0, 0, true);
-      attempt.requestEnded = true;
-    }
-    if (this.winner === attempt) this.freePassed(attempt);
-  }
-
-  /** After commit: frees what has been passed on, once the stream cannot turn out never to have left (D25, unsent). */
-  private freePassed(attempt: Attempt): void {
-    const { connection, stream } = attempt;
-    if (this.done || connection === null || stream === null) return;
-    if (!stream.flushed) {
-      connection.onceFlushed(() => this.freePassed(attempt));
-      return;
-    }
-    const freed = this.buffer.free();
-    if (freed === 0) return;
-    this.parts.relay.remove(freed);
-    if (!this.stream.receiveClosed) this.parts.relay.giveBack(this.home.connection, this.stream, freed);
+    this.relay.pump(attempt, this.winner === attempt);
   }
 
   private authorityFor(attempt: Attempt): string {
@@ -396,40 +348,46 @@ export class Call implements StreamEvents, AttemptOwner {
       this.parts.alarms.cancel(this.alarm);
       this.alarm = null;
     }
-    const owed = this.buffer.dispose();
-    if (owed > 0) this.parts.relay.remove(owed);
+    this.relay.dispose();
     const told = 'from' in decision.with ? this.attempt(decision.with.from) : null;
     const end = told?.end ?? null;
     const code = 'code' in decision.with ? decision.with.code : (end?.code ?? Status.INTERNAL);
     const message = 'detail' in decision.with ? decision.with.detail : decodeMessage(end?.message ?? '');
     if (!this.stream.closed) this.answer(told, code, message, decision.reason);
-    this.parts.observer.onCallEnded(this.record(told, code, message, decision.reason));
+    const { observer } = this.parts;
+    if (observer.wants(code, this.attempts.length)) {
+      observer.onCallEnded({
+        id: this.id,
+        method: this.request.path,
+        startedAt: this.startedAt,
+        endedAt: this.now,
+        code,
+        message,
+        reason: decision.reason,
+        origin: end?.by === 'backend' ? 'backend' : 'proxy',
+        attempts: this.attempts.map(recordOf),
+        retries: this.retries(),
+        commit: this.commitCause,
+        replayPeak: this.relay.peakHeld,
+        deadlineAt: this.deadlineAt,
+      });
+    }
     this.home.callEnded(this);
   }
 
   private answer(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): void {
-    const { connection } = this.home;
     const speaker = told ?? (this.headersForwarded ? this.winner : null);
-    const notes: AnswerNotes = {
-      backend: speaker?.backend?.name ?? null,
-      retries: this.retries(),
-      reason: code === Status.OK ? null : reason,
-    };
-    let fields: MetadataField[];
-    if (told?.trailers) fields = relayedEnd(this.parts, told.trailers, notes);
-    else if (this.headersForwarded) fields = localTrailers(this.parts, code, message, notes);
-    else fields = localAnswer(this.parts, code, message, notes);
-    if (!connection.sendHeaders(this.stream, fields, true)) {
-      const detail = 'the answer’s metadata is larger than the client accepts';
-      const short: AnswerNotes = { ...notes, reason: 'headers_too_large' };
-      const make = this.headersForwarded ? localTrailers : localAnswer;
-      if (!connection.sendHeaders(this.stream, make(this.parts, Status.RESOURCE_EXHAUSTED, detail, short), true)) {
-        connection.reset(this.stream, ErrorCode.INTERNAL_ERROR);
-        return;
-      }
-    }
-    // The client may still be sending: it is told to stop (RFC 9113 8.1; PRX-17).
-    if (!this.stream.receiveClosed) connection.reset(this.stream, ErrorCode.NO_ERROR);
+    sendEnd(this.home.connection, this.stream, this.parts, {
+      trailers: told?.trailers ?? null,
+      afterHeaders: this.headersForwarded,
+      code,
+      message,
+      notes: {
+        backend: speaker?.backend?.name ?? null,
+        retries: this.retries(),
+        reason: code === Status.OK ? null : reason,
+      },
+    });
   }
 
   private retries(): number {
@@ -437,42 +395,4 @@ export class Call implements StreamEvents, AttemptOwner {
     for (const attempt of this.attempts) if (attempt.cause === 'retry') count += 1;
     return count;
   }
-
-  private record(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): CallRecord {
-    return {
-      id: this.id,
-      method: this.request.path,
-      startedAt: this.startedAt,
-      endedAt: this.now,
-      code,
-      message,
-      reason,
-      origin: told !== null && told.end?.by === 'backend' ? 'backend' : 'proxy',
-      attempts: this.attempts.map(recordOf),
-      retries: this.retries(),
-      commit: this.commitCause,
-      replayPeak: this.buffer.peakHeld,
-      deadlineAt: this.deadlineAt,
-    };
-  }
-}
-
-const empty = new Uint8Array(0);
-
-function recordOf(attempt: Attempt): AttemptRecord {
-  const { end } = attempt;
-  let result: AttemptRecord['result'];
-  if (end === null) result = 'cancelled';
-  else if (end.code === Status.OK) result = 'ok';
-  else if (end.reach === 'unplaced' || end.reach === 'dropped') result = 'unplaced';
-  else result = end.by === 'loss' ? 'lost' : 'failed';
-  return {
-    backend: attempt.backend?.id ?? null,
-    cause: attempt.cause,
-    startedAt: attempt.startedAt,
-    endedAt: attempt.endedAt,
-    result,
-    code: end?.code ?? Status.CANCELLED,
-    message: decodeMessage(end?.message ?? ''),
-  };
 }

@@ -39,5 +39,7 @@ export interface CallRecord {
 
 /** Implemented by telemetry, the demo and tests; called once per call, at its end, in its turn. */
 export interface CallObserver {
+  /** Whether a call that ended so is worth a record: most are not, and a record costs more than the rest of an end. */
+  wants(code: StatusCode, attempts: number): boolean;
   onCallEnded(record: CallRecord): void;
 }

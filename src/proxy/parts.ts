@@ -1,16 +1,10 @@
-import type { Candidate, Pick } from '../balance/types.js';
-import type { BackendId } from '../grpc/backend-id.js';
+import type { Picker } from '../balance/types.js';
 import type { Plan } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
 import type { Alarms, Clock, Random } from '../runtime/ports.js';
 import type { UpstreamPool } from '../upstream/types.js';
 import type { CallObserver } from './observer.js';
 import type { RelayBudget } from './relay-budget.js';
-
-/** Chooses one backend for one attempt. */
-export interface Picker {
-  pick(candidates: readonly Candidate[], tried: readonly BackendId[], failed: readonly BackendId[]): Pick;
-}
 
 /** All that calls share. Built once by the composition root. */
 export interface ProxyParts {

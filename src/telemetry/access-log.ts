@@ -8,15 +8,14 @@ export type AccessLogMode = 'all' | 'notable' | 'off';
 /** One line per call, at its end (D24). */
 export function createAccessLog(logger: Logger, mode: AccessLogMode): CallObserver {
   return {
+    wants(code, attempts) {
+      if (mode === 'off' || !logger.isLevelEnabled('info')) return false;
+      return mode === 'all' || code !== Status.OK || attempts > 1;
+    },
     onCallEnded(record) {
-      if (mode === 'off' || (mode === 'notable' && !isNotable(record))) return;
       logger.info(describeCall(record), 'call');
     },
   };
-}
-
-export function isNotable({ code, attempts }: CallRecord): boolean {
-  return code !== Status.OK || attempts.length > 1;
 }
 
 /** The fields of a call's line. Times are milliseconds to the microsecond. */

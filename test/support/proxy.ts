@@ -75,6 +75,7 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   };
   const app = createApp(read.settings, compileMethods(config), { ...noFiles, ...options.files }, ports, {
     observer: {
+      wants: () => true,
       onCallEnded(record) {
         calls.push(record);
         news.emit('call');

@@ -1,0 +1,25 @@
+import { decodeMessage } from '../grpc/percent.js';
+import { Status } from '../grpc/status.js';
+import type { Attempt } from './attempt.js';
+import type { AttemptRecord } from './observer.js';
+
+/** What is told of one attempt when its call has ended. */
+export function recordOf(attempt: Attempt): AttemptRecord {
+  const { end } = attempt;
+  return {
+    backend: attempt.backend?.id ?? null,
+    cause: attempt.cause,
+    startedAt: attempt.startedAt,
+    endedAt: attempt.endedAt,
+    result: resultOf(attempt),
+    code: end?.code ?? Status.CANCELLED,
+    message: decodeMessage(end?.message ?? ''),
+  };
+}
+
+function resultOf({ end }: Attempt): AttemptRecord['result'] {
+  if (end === null) return 'cancelled';
+  if (end.code === Status.OK) return 'ok';
+  if (end.reach === 'unplaced' || end.reach === 'dropped') return 'unplaced';
+  return end.by === 'loss' ? 'lost' : 'failed';
+}

@@ -1,0 +1,115 @@
+import { createMessageScanner, type MessageScanner } from '../grpc/message-frames.js';
+import type { Http2Connection, Http2Stream } from '../http2/types.js';
+import { createReplayBuffer } from '../replay/buffer.js';
+import type { ReplayBudget, ReplayBuffer, ReplayLimit } from '../replay/types.js';
+import type { Attempt } from './attempt.js';
+import type { ProxyParts } from './parts.js';
+
+const empty = new Uint8Array(0);
+
+/** The way of one call's request bytes: from the client's stream, through the replay buffer, to its attempts. */
+export class RequestRelay {
+  private readonly connection: Http2Connection;
+  private readonly stream: Http2Stream;
+  private readonly parts: ProxyParts;
+  private readonly buffer: ReplayBuffer;
+  private readonly scanner: MessageScanner = createMessageScanner();
+  private overflowTold = false;
+  private disposed = false;
+
+  /** @param replay the client connection's share of replay bytes */
+  constructor(connection: Http2Connection, stream: Http2Stream, parts: ProxyParts, replay: ReplayBudget) {
+    this.connection = connection;
+    this.stream = stream;
+    this.parts = parts;
+    this.buffer = createReplayBuffer(replay, parts.callLimit);
+  }
+
+  /** The request has ended without a byte: END_STREAM belongs on HEADERS. */
+  get bodiless(): boolean {
+    return this.buffer.ended && this.buffer.total === 0;
+  }
+
+  /** Bytes; the most that were kept for sending again. */
+  get peakHeld(): number {
+    return this.buffer.peakHeld;
+  }
+
+  /** Takes the client's bytes [start, end). False: the request ended within a message (PRX-10). */
+  receive(chunk: Uint8Array, start: number, end: number, endStream: boolean): boolean {
+    if (end > start) {
+      this.scanner.scan(chunk, start, end);
+      const kept = this.buffer.append(chunk, start, end);
+      if (kept < end - start) this.parts.relay.add(end - start - kept);
+      if (kept > 0 && !endStream) this.parts.relay.giveBack(this.connection, this.stream, kept);
+    }
+    if (!endStream) return true;
+    if (this.scanner.midMessage) return false;
+    this.buffer.end();
+    return true;
+  }
+
+  /** The request has no bytes at all. */
+  end(): void {
+    this.buffer.end();
+  }
+
+  /** The limit that a byte was over, once; null before and after. */
+  takeOverflow(): ReplayLimit | null {
+    if (this.overflowTold || this.buffer.overflow === null) return null;
+    this.overflowTold = true;
+    return this.buffer.overflow;
+  }
+
+  /** Lets the attempt read from the first byte. */
+  open(attempt: Attempt): void {
+    attempt.reader = this.buffer.open();
+  }
+
+  /** From now on only this attempt reads (null: the next that opens), and nothing is kept. */
+  commit(attempt: Attempt | null): void {
+    this.buffer.commit(attempt?.reader ?? null);
+  }
+
+  /** Sends what the attempt has not read yet, as far as its windows permit. */
+  pump(attempt: Attempt, committed: boolean): void {
+    const { connection, stream, reader } = attempt;
+    if (reader === null || connection === null || stream === null) return;
+    if (attempt.requestEnded || attempt.end !== null || attempt.cancelled) return;
+    for (let chunk = reader.chunk; chunk !== null; chunk = reader.chunk) {
+      const offered = reader.end - reader.start;
+      const last = reader.last;
+      const taken = connection.sendData(stream, chunk, reader.start, reader.end, last);
+      reader.advance(taken);
+      if (taken < offered) break;
+      if (last) attempt.requestEnded = true;
+    }
+    if (reader.finished && !attempt.requestEnded) {
+      connection.sendData(stream, empty, 0, 0, true);
+      attempt.requestEnded = true;
+    }
+    if (committed) this.freePassed(attempt);
+  }
+
+  /** Drops what is kept and what waits. Idempotent. */
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    const owed = this.buffer.dispose();
+    if (owed > 0) this.parts.relay.remove(owed);
+  }
+
+  /** After commit: frees what has been passed on, once the stream cannot turn out never to have left (D25, unsent). */
+  private freePassed(attempt: Attempt): void {
+    const { connection, stream } = attempt;
+    if (this.disposed || connection === null || stream === null) return;
+    if (!stream.flushed) {
+      connection.onceFlushed(() => this.freePassed(attempt));
+      return;
+    }
+    const freed = this.buffer.free();
+    if (freed === 0) return;
+    this.parts.relay.remove(freed);
+    if (!this.stream.receiveClosed) this.parts.relay.giveBack(this.connection, this.stream, freed);
+  }
+}
