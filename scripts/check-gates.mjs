@@ -26,6 +26,7 @@ const tools = [
   '.dependency-cruiser.cjs',
   'knip.json',
   'vitest.config.ts',
+  'vitest.mutation.config.ts',
   '.gitignore',
   'stryker.config.json',
 ];
@@ -37,7 +38,7 @@ spawnSync('git', ['init', '-q'], { cwd: copy });
 const npx = (/** @type {string[]} */ ...args) => /** @type {const} */ (['npx', ['--no-install', ...args]]);
 const biome = npx('biome', 'check', '--error-on-warnings', 'src');
 const layers = npx('depcruise', 'src', '--output-type', 'err');
-const types = npx('tsc', '--noEmit', '-p', 'tsconfig.build.json');
+const types = npx('tsc', '-p', 'tsconfig.json');
 const unused = npx('knip');
 const files = /** @type {const} */ (['node', ['scripts/check-files.mjs']]);
 const catalogue = /** @type {const} */ (['node', ['scripts/check-catalogue.mjs', 'report.json']]);
@@ -89,6 +90,41 @@ const controls = [
       'src/grpc/planted.ts': "import { existsSync } from 'node:fs';\n\nexport const planted = existsSync('.');\n",
     },
     says: /noRestrictedImports/,
+  },
+  {
+    gate: 'lint',
+    run: biome,
+    fault: 'random taken out of Math',
+    plant: { 'src/policy/planted.ts': 'const { random } = Math;\n\nexport const planted = random();\n' },
+    says: /Randomness is an argument/,
+  },
+  {
+    gate: 'lint',
+    run: biome,
+    fault: 'Date by way of globalThis',
+    plant: { 'src/policy/planted.ts': 'export const planted = globalThis.Date.now();\n' },
+    says: /noRestrictedGlobals/,
+  },
+  {
+    gate: 'lint',
+    run: biome,
+    fault: 'setTimeout in the wire',
+    plant: { 'src/http2/planted.ts': 'export const planted = setTimeout(() => 1, 1);\n' },
+    says: /noRestrictedGlobals/,
+  },
+  {
+    gate: 'lint',
+    run: biome,
+    fault: 'node:process outside main.ts',
+    plant: { 'src/proxy/planted.ts': "import { env } from 'node:process';\n\nexport const planted = env;\n" },
+    says: /noRestrictedImports/,
+  },
+  {
+    gate: 'lint',
+    run: biome,
+    fault: 'console in src',
+    plant: { 'src/proxy/planted.ts': "console.log('planted');\n" },
+    says: /noConsole/,
   },
   {
     gate: 'lint',
@@ -203,6 +239,20 @@ const controls = [
     fault: 'a test of an id that is not there',
     plant: { 'report.json': report([...passed, { ancestorTitles: [], title: 'SM-999: holds', status: 'passed' }]) },
     says: /names SM-999/,
+  },
+  {
+    gate: 'catalogue',
+    run: catalogue,
+    fault: 'a family misspelt',
+    plant: { 'report.json': report([...passed, { ancestorTitles: [], title: 'MS-01: holds', status: 'passed' }]) },
+    says: /names MS-01, of a family that nobody knows/,
+  },
+  {
+    gate: 'catalogue',
+    run: catalogue,
+    fault: 'an id without its colon',
+    plant: { 'report.json': report([...passed, { ancestorTitles: [], title: 'SM-01 holds', status: 'passed' }]) },
+    says: /write the id and a colon/,
   },
 ];
 
