@@ -72,11 +72,11 @@ export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts:
   const { trailers, afterHeaders, code, message, notes } = end;
   const make = afterHeaders ? ownTrailers : ownAnswer;
   const ours = trailerNotes(parts, notes);
-  const fields = trailers === null ? make(code, message, ours) : answerTrailers(trailers, parts.prefix, ours);
+  const fields = trailers === null ? make(code, spoken(message), ours) : answerTrailers(trailers, parts.prefix, ours);
   if (!connection.sendHeaders(stream, fields, true)) {
     const short = trailerNotes(parts, { ...notes, reason: 'headers_too_large' });
     const detail = "the answer's metadata is larger than the client accepts";
-    if (!connection.sendHeaders(stream, make(Status.RESOURCE_EXHAUSTED, detail, short), true)) {
+    if (!connection.sendHeaders(stream, make(Status.RESOURCE_EXHAUSTED, spoken(detail), short), true)) {
       connection.reset(stream, ErrorCode.INTERNAL_ERROR);
       return;
     }
@@ -85,7 +85,12 @@ export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts:
   if (!stream.receiveClosed) connection.reset(stream, ErrorCode.NO_ERROR);
 }
 
+/** Our own words say whose they are: an application's client must be able to tell them from its server's (PRX-29). */
+function spoken(detail: string): string {
+  return `hedgerow: ${detail}`;
+}
+
 /** The answer to a call that was refused before it began. */
 export function refusal(parts: NoteParts, code: StatusCode, detail: string, reason: StopReason): MetadataField[] {
-  return ownAnswer(code, detail, trailerNotes(parts, { backend: null, retries: 0, reason }));
+  return ownAnswer(code, spoken(detail), trailerNotes(parts, { backend: null, retries: 0, reason }));
 }

@@ -381,7 +381,7 @@ export class Call implements StreamEvents, AttemptOwner {
       trailers: told?.trailers ?? null,
       afterHeaders: this.headersForwarded,
       code,
-      message,
+      message: speaker?.backend && told !== null ? `backend ${speaker.backend.name}: ${message}` : message,
       notes: {
         backend: speaker?.backend?.name ?? null,
         retries: this.retries(),
