@@ -104,13 +104,16 @@ class Decoder implements HpackDecoder {
     const first = this.block[this.at] as number;
     // RFC 7541 6.1, by far the most frequent.
     if (first >= 0x80) {
-      const index = first === 0xff ? this.integer(7) : first & 0x7f;
-      if (first !== 0xff) this.at += 1;
+      if (first < 0xff) {
+        this.at += 1;
+        return this.indexed(first & 0x7f);
+      }
+      const index = this.integer(7);
       return index < 0 ? null : this.indexed(index);
     }
     // RFC 7541 6.2.1.
     if (first >= 0x40) {
-      const field = this.literal(6, false);
+      const field = this.literal(6, true, false);
       if (field !== null) this.table.insert(field);
       return field;
     }
@@ -119,33 +122,35 @@ class Decoder implements HpackDecoder {
       return null;
     }
     // RFC 7541 6.2.2 and 6.2.3.
-    return this.literal(4, first >= 0x10);
+    return this.literal(4, false, first >= 0x10);
   }
 
   private indexed(index: number): HeaderField | null {
-    const field = index < firstDynamicIndex ? staticFields[index - 1] : this.table.at(index - firstDynamicIndex);
-    if (field !== undefined) return field;
-    this.fail(
-      index === 0
-        ? 'index 0 (RFC 7541 6.1)'
-        : `index ${index}, where the tables have ${staticFields.length + this.table.count} entries (RFC 7541 2.3.3)`,
-    );
+    if (index >= firstDynamicIndex) {
+      const field = this.table.at(index - firstDynamicIndex);
+      if (field !== undefined) return field;
+      const entries = staticFields.length + this.table.count;
+      this.fail(`index ${index}, where the tables have ${entries} entries (RFC 7541 2.3.3)`);
+      return null;
+    }
+    if (index > 0) return staticFields[index - 1] as HeaderField;
+    this.fail('index 0 (RFC 7541 6.1)');
     return null;
   }
 
-  private literal(prefixBits: number, neverIndexed: boolean): HeaderField | null {
+  private literal(prefixBits: number, indexing: boolean, neverIndexed: boolean): HeaderField | null {
     const index = this.integer(prefixBits);
     if (index < 0) return null;
     // An index 0 says that the name follows.
-    const name = index === 0 ? this.string(true) : this.indexed(index)?.name;
+    const name = index === 0 ? this.string(true, true) : this.indexed(index)?.name;
     if (name === undefined) return null;
     // What must never be indexed is a secret: no copy of it is kept.
-    const value = this.string(!neverIndexed);
+    const value = this.string(!neverIndexed, indexing);
     return value === undefined ? null : { name, value, neverIndexed };
   }
 
   /** RFC 7541 5.2; undefined where `fault` has been set. */
-  private string(mayKeep: boolean): string | undefined {
+  private string(mayKeep: boolean, common: boolean): string | undefined {
     const { block } = this;
     if (this.at >= this.end) {
       this.fail('the block ends where a string should begin');
@@ -160,7 +165,9 @@ class Decoder implements HpackDecoder {
       return undefined;
     }
     this.at = start + length;
-    const text = mayKeep ? this.strings.get(block, start, this.at, coded) : readString(block, start, this.at, coded);
+    const text = mayKeep
+      ? this.strings.get(block, start, this.at, coded, common)
+      : readString(block, start, this.at, coded);
     if (text !== null) return text;
     this.fail('a Huffman-coded string with EOS in it or wrong padding (RFC 7541 5.2)');
     return undefined;

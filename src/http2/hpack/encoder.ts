@@ -3,6 +3,7 @@ import { entrySize, initialTableSize } from './dynamic-table.js';
 import { FieldIndex } from './field-index.js';
 import { IndexingPolicy, varyingNames } from './indexing-policy.js';
 import { maxIntegerLength, writeInteger } from './integer.js';
+import { staticNameIndex } from './static-table.js';
 import { writeRawString, writeString } from './string-write.js';
 import type { HpackEncoder } from './types.js';
 
@@ -18,12 +19,14 @@ export function maxEncodedSize(fields: readonly HeaderField[]): number {
   return sum;
 }
 
-/** Names that no table will ever hold, as they stand on the wire. */
+/** Names that are in no table ever, as they stand on the wire. */
 const encodedNames: ReadonlyMap<string, Uint8Array> = new Map(
-  varyingNames.map((name) => {
-    const out = new Uint8Array(2 * maxIntegerLength + name.length);
-    return [name, out.slice(0, writeString(out, 0, name))] as const;
-  }),
+  varyingNames
+    .filter((name) => !staticNameIndex.has(name))
+    .map((name) => {
+      const out = new Uint8Array(2 * maxIntegerLength + name.length);
+      return [name, out.slice(0, writeString(out, 0, name))] as const;
+    }),
 );
 
 /**
@@ -87,26 +90,25 @@ class Encoder implements HpackEncoder {
 
   private literal(out: Uint8Array, at: number, field: HeaderField): number {
     const { name, value, neverIndexed } = field;
+    const encodedName = encodedNames.get(name);
+    if (encodedName !== undefined) {
+      out[at] = neverIndexed ? 0x10 : 0x00;
+      const start = at + 1;
+      for (let i = 0; i < encodedName.length; i += 1) out[start + i] = encodedName[i] as number;
+      return writeEachTime(out, start + encodedName.length, value);
+    }
     const { index } = this;
     const nameIndex = index.findName(name);
-    let next: number;
-    const indexing = !neverIndexed && entrySize(field) <= index.table.limit && this.policy.admits(name, value, index);
-    if (indexing) {
-      next = writeInteger(out, at, 0x40, 6, nameIndex);
+    if (!neverIndexed && entrySize(field) <= index.table.limit && this.policy.admits(name, value, index)) {
+      const next = writeInteger(out, at, 0x40, 6, nameIndex);
       index.insert(field);
-    } else {
-      next = writeInteger(out, at, neverIndexed ? 0x10 : 0x00, 4, nameIndex);
+      return writeString(out, nameIndex === 0 ? writeString(out, next, name) : next, value);
     }
-    if (nameIndex === 0) next = writeName(out, next, name);
-    return indexing || value.length <= longestCodedEachTime
-      ? writeString(out, next, value)
-      : writeRawString(out, next, value);
+    const next = writeInteger(out, at, neverIndexed ? 0x10 : 0x00, 4, nameIndex);
+    return writeEachTime(out, nameIndex === 0 ? writeString(out, next, name) : next, value);
   }
 }
 
-function writeName(out: Uint8Array, at: number, name: string): number {
-  const encoded = encodedNames.get(name);
-  if (encoded === undefined) return writeString(out, at, name);
-  for (let i = 0; i < encoded.length; i += 1) out[at + i] = encoded[i] as number;
-  return at + encoded.length;
+function writeEachTime(out: Uint8Array, at: number, value: string): number {
+  return value.length <= longestCodedEachTime ? writeString(out, at, value) : writeRawString(out, at, value);
 }

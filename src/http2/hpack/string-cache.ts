@@ -22,8 +22,11 @@ export class StringCache {
   /** By slot: the bytes on the wire. */
   private readonly keys = new Uint8Array(slots * longest);
 
-  /** As `readString`. */
-  get(bytes: Buffer, start: number, end: number, coded: boolean): string | null {
+  /**
+   * As `readString`. With `common`, which costs a look-up where the bytes are new, a common string is that of
+   * `commonStrings`.
+   */
+  get(bytes: Buffer, start: number, end: number, coded: boolean, common: boolean): string | null {
     const length = end - start;
     if (length > longest) return readString(bytes, start, end, coded);
     if (length === 0) return '';
@@ -32,8 +35,15 @@ export class StringCache {
     const slot = hash & (slots - 1);
     const kind = 2 * length + (coded ? 1 : 0);
     if (this.kinds[slot] === kind && this.matches(slot, bytes, start, length)) return this.texts[slot] as string;
-    const text = readString(bytes, start, end, coded);
-    return text === null ? null : this.keep(slot, kind, bytes, start, length, text);
+    const made = readString(bytes, start, end, coded);
+    if (made === null) return null;
+    const text = common && made.length <= longestCommon ? (commonStrings.get(made) ?? made) : made;
+    this.kinds[slot] = kind;
+    this.texts[slot] = text;
+    const { keys } = this;
+    const key = slot * longest;
+    for (let i = 0; i < length; i += 1) keys[key + i] = bytes[start + i] as number;
+    return text;
   }
 
   private matches(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
@@ -42,15 +52,5 @@ export class StringCache {
     // From the end: what varies does so there.
     for (let i = length - 1; i >= 0; i -= 1) if (keys[key + i] !== bytes[start + i]) return false;
     return true;
-  }
-
-  private keep(slot: number, kind: number, bytes: Uint8Array, start: number, length: number, text: string): string {
-    const { keys } = this;
-    const key = slot * longest;
-    for (let i = 0; i < length; i += 1) keys[key + i] = bytes[start + i] as number;
-    const shared = text.length <= longestCommon ? (commonStrings.get(text) ?? text) : text;
-    this.kinds[slot] = kind;
-    this.texts[slot] = shared;
-    return shared;
   }
 }

@@ -83,13 +83,11 @@ describe('a decoder', () => {
     );
   });
 
-  test('never throws on any byte of a right block changed to any other', () => {
-    for (let at = 0; at < sample.length; at += 1) {
+  test('never throws on a right block with any bit turned', () => {
+    for (let bit = 0; bit < sample.length * 8; bit += 1) {
       const changed = Buffer.from(sample);
-      for (let byte = 0; byte < 256; byte += 1) {
-        changed[at] = byte;
-        survives(createHpackDecoder(tableSize), changed, noLimit);
-      }
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      survives(createHpackDecoder(tableSize), changed, noLimit);
     }
   });
 
