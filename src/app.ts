@@ -5,6 +5,7 @@ import type { Settings } from './config/settings.js';
 import { backendId } from './grpc/backend-id.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
 import { createListener, type Listener } from './proxy/listener.js';
+import { createNotes } from './proxy/notes.js';
 import type { CallObserver } from './proxy/observer.js';
 import type { ProxyParts } from './proxy/parts.js';
 import { createRelayBudget } from './proxy/relay-budget.js';
@@ -110,7 +111,7 @@ export function createApp(
     clientLimit: settings.clientBufferLimit,
     relay,
     prefix: `${settings.metadataPrefix}-`,
-    responseMetadata: settings.responseMetadata,
+    notes: createNotes(`${settings.metadataPrefix}-`, settings.responseMetadata),
     authority: settings.backendAuthority,
     scheme: settings.backendTls ? 'https' : 'http',
     observer: events.observer,

@@ -382,11 +382,9 @@ export class Call implements StreamEvents, AttemptOwner {
       afterHeaders: this.headersForwarded,
       code,
       message: speaker?.backend && told !== null ? `backend ${speaker.backend.name}: ${message}` : message,
-      notes: {
-        backend: speaker?.backend?.name ?? null,
-        retries: this.retries(),
-        reason: code === Status.OK ? null : reason,
-      },
+      backend: speaker?.backend?.name ?? null,
+      retries: this.retries(),
+      reason,
     });
   }
 
