@@ -21,8 +21,7 @@ export interface ReadyFacts {
 
 /** Lines carry a level, a time and what the event has to say; no host name, no metadata values, no secrets. */
 export function createLogger({ level, format, destination }: LoggerOptions): Logger {
-  const sink =
-    format === 'pretty' ? PinoPretty({ destination, colorize: isTerminal(destination) }) : destination;
+  const sink = format === 'pretty' ? PinoPretty({ destination, colorize: isTerminal(destination) }) : destination;
   return pino({ level, base: null }, sink);
 }
 
