@@ -31,22 +31,33 @@ export interface CallEnd {
   readonly reason: StopReason;
 }
 
-/** Ends the client's stream. An end that is larger than the client accepts becomes a status, not a reset (design §5). */
-export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts: AnswerParts, end: CallEnd): void {
+/** What a client is told instead of an end that is larger than it accepts. */
+export const answerTooLarge = {
+  code: Status.RESOURCE_EXHAUSTED,
+  message: "the answer's metadata is larger than the client accepts",
+  reason: 'headers_too_large',
+} as const;
+
+/**
+ * Ends the client's stream. An end that is larger than the client accepts becomes a status, not a reset (design §5):
+ * returns false where the client has been told `answerTooLarge` so.
+ */
+export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts: AnswerParts, end: CallEnd): boolean {
   const { trailers, code, message, backend, retries, reason } = end;
   const make = end.afterHeaders ? ownTrailers : ownAnswer;
   const notes = parts.notes.trailers(backend, retries, code === Status.OK ? null : reason);
   const fields = trailers === null ? make(code, spoken(message), notes) : answerTrailers(trailers, parts.prefix, notes);
-  if (!connection.sendHeaders(stream, fields, true)) {
-    const short = parts.notes.trailers(backend, retries, 'headers_too_large');
-    const detail = spoken("the answer's metadata is larger than the client accepts");
-    if (!connection.sendHeaders(stream, make(Status.RESOURCE_EXHAUSTED, detail, short), true)) {
+  const whole = connection.sendHeaders(stream, fields, true);
+  if (!whole) {
+    const short = parts.notes.trailers(backend, retries, answerTooLarge.reason);
+    if (!connection.sendHeaders(stream, make(answerTooLarge.code, spoken(answerTooLarge.message), short), true)) {
       connection.reset(stream, ErrorCode.INTERNAL_ERROR);
-      return;
+      return false;
     }
   }
   // The client may still be sending: it is told to stop (RFC 9113 8.1; PRX-17).
   if (!stream.receiveClosed) connection.reset(stream, ErrorCode.NO_ERROR);
+  return whole;
 }
 
 /** The answer to a call that was refused before it began. */

@@ -15,9 +15,10 @@ import { type CallState, createCall, transition } from '../policy/call.js';
 import type { AttemptId, CallEvent, CommitCause, Decision, Env, Plan } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
-import { initialAnswer, sendEnd } from './answer.js';
+import { answerTooLarge, initialAnswer, sendEnd } from './answer.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { recordOf } from './attempt-record.js';
+import type { CallRecord } from './observer.js';
 import type { ProxyParts } from './parts.js';
 import { RequestRelay } from './request-relay.js';
 
@@ -351,9 +352,14 @@ export class Call implements StreamEvents, AttemptOwner {
     this.relay.dispose();
     const told = 'from' in decision.with ? this.attempt(decision.with.from) : null;
     const end = told?.end ?? null;
-    const code = 'code' in decision.with ? decision.with.code : (end?.code ?? Status.INTERNAL);
-    const message = 'detail' in decision.with ? decision.with.detail : decodeMessage(end?.message ?? '');
-    if (!this.stream.closed) this.answer(told, code, message, decision.reason);
+    let code = 'code' in decision.with ? decision.with.code : (end?.code ?? Status.INTERNAL);
+    let message = 'detail' in decision.with ? decision.with.detail : decodeMessage(end?.message ?? '');
+    let { reason } = decision;
+    let origin: CallRecord['origin'] = end?.by === 'backend' ? 'backend' : 'proxy';
+    if (!this.stream.closed && !this.answer(told, code, message, reason)) {
+      ({ code, message, reason } = answerTooLarge);
+      origin = 'proxy';
+    }
     const { observer } = this.parts;
     if (observer.wants(code, this.attempts.length)) {
       observer.onCallEnded({
@@ -363,8 +369,8 @@ export class Call implements StreamEvents, AttemptOwner {
         endedAt: this.now,
         code,
         message,
-        reason: decision.reason,
-        origin: end?.by === 'backend' ? 'backend' : 'proxy',
+        reason,
+        origin,
         attempts: this.attempts.map(recordOf),
         retries: this.retries(),
         commit: this.commitCause,
@@ -375,9 +381,10 @@ export class Call implements StreamEvents, AttemptOwner {
     this.home.callEnded(this);
   }
 
-  private answer(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): void {
+  /** False: the client was told `answerTooLarge` instead. */
+  private answer(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): boolean {
     const speaker = told ?? (this.headersForwarded ? this.winner : null);
-    sendEnd(this.home.connection, this.stream, this.parts, {
+    return sendEnd(this.home.connection, this.stream, this.parts, {
       trailers: told?.trailers ?? null,
       afterHeaders: this.headersForwarded,
       code,

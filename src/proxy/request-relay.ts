@@ -66,9 +66,13 @@ export class RequestRelay {
     attempt.reader = this.buffer.open();
   }
 
-  /** From now on only this attempt reads (null: the next that opens), and nothing is kept. */
+  /**
+   * From now on only this attempt reads (null: the next that opens), and nothing is kept: what it has sent is freed now, as
+   * no further byte may come to free it by (A6, Commit: "already sent").
+   */
   commit(attempt: Attempt | null): void {
     this.buffer.commit(attempt?.reader ?? null);
+    if (attempt !== null) this.freePassed(attempt);
   }
 
   /** Sends what the attempt has not read yet, as far as its windows permit. */
