@@ -5,17 +5,19 @@ import type { StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 
 /** What the service config says about one method, ready to run. `hedge` joins with hedging. */
-export type Plan =
-  | { readonly kind: 'none' }
-  | {
-      readonly kind: 'retry';
-      /** The first attempt included; already capped; at least 2. */
-      readonly maxAttempts: number;
-      readonly initialBackoff: Millis;
-      readonly maxBackoff: Millis;
-      readonly multiplier: number;
-      readonly retryable: ReadonlySet<StatusCode>;
-    };
+export type Plan = { readonly kind: 'none' } | RetryPlan;
+
+/** A retryPolicy (A6, Retry Policy). */
+export interface RetryPlan {
+  readonly kind: 'retry';
+  /** The first attempt included; already capped; at least 2. */
+  readonly maxAttempts: number;
+  /** Above 0, as are the next two. */
+  readonly initialBackoff: Millis;
+  readonly maxBackoff: Millis;
+  readonly multiplier: number;
+  readonly retryable: ReadonlySet<StatusCode>;
+}
 
 /** Counts the attempts of one call from 1, transparent ones included. */
 export type AttemptId = number;
@@ -81,6 +83,9 @@ export interface Env {
   readonly now: Millis;
   /** In [0, 1); asked for at most once a transition. */
   readonly random: () => number;
-  /** The token bucket stands at or under half of its maximum after this event's debit, if any. */
-  readonly throttled: boolean;
+  /**
+   * Whether the token bucket stands at or under half of its maximum, once the debit of this event is taken where it takes
+   * one. Only asks: the debit itself is the decision `countThrottle`, to be applied in the same turn.
+   */
+  readonly throttled: (debit: boolean) => boolean;
 }

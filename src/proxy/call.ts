@@ -74,7 +74,7 @@ export class Call implements StreamEvents, AttemptOwner {
     this.plan = parts.planFor(request.path);
     this.state = createCall(this.plan, { maxTransparent });
     this.relay = new RequestRelay(home.connection, stream, parts, home.replay);
-    this.env = { now: this.now, random: () => parts.random.next(), throttled: false };
+    this.env = { now: this.now, random: () => parts.random.next(), throttled: () => false };
   }
 
   /** The id in the log; made on demand, as most calls never need one. */
