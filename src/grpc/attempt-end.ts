@@ -1,7 +1,7 @@
 import type { AttemptEnd, EndedBy, Pushback, Reach } from './attempt-facts.js';
 import { isGrpcContentType } from './content-type.js';
 import { statusOfHttp } from './http-status.js';
-import { contentTypeGrpc, httpOk } from './known-fields.js';
+import { contentTypeGrpc, field, httpOk, statusField } from './known-fields.js';
 import type { MetadataField } from './metadata.js';
 import { encodeMessage } from './percent.js';
 import { neverAgain, noPushback, parsePushback, pushbackName, readPushback } from './pushback.js';
@@ -99,6 +99,17 @@ export function judgeTrailers(fields: readonly MetadataField[]): AttemptEnd {
       readPushback(fields),
     )
   );
+}
+
+/**
+ * Trailers as the client gets them: where the backend gave no grpc-status they gain the one that was judged, since an answer
+ * without one reads differently in every client library.
+ */
+export function statedTrailers(fields: readonly MetadataField[], end: AttemptEnd): readonly MetadataField[] {
+  // OK is never judged, always read.
+  if (end.code === Status.OK || fields.some(({ name }) => name === 'grpc-status')) return fields;
+  const rest = fields.filter(({ name }) => name !== 'grpc-message');
+  return [statusField(end.code), field('grpc-message', end.message), ...rest];
 }
 
 /** END_STREAM came with DATA: an answer without trailers (PRX-18). */

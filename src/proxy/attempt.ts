@@ -1,4 +1,11 @@
-import { judgeHeaders, judgeMissingTrailers, judgeStreamEnd, judgeTrailers, unplacedEnd } from '../grpc/attempt-end.js';
+import {
+  judgeHeaders,
+  judgeMissingTrailers,
+  judgeStreamEnd,
+  judgeTrailers,
+  statedTrailers,
+  unplacedEnd,
+} from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import type { BackendId } from '../grpc/backend-id.js';
 import type { MetadataField } from '../grpc/metadata.js';
@@ -204,8 +211,9 @@ export class Attempt implements StreamEvents, StreamWaiter {
   onTrailers(_stream: Http2Stream, fields: readonly HeaderField[]): void {
     if (this.reported) return;
     try {
-      this.trailers = fields;
-      this.settle(judgeTrailers(fields));
+      const end = judgeTrailers(fields);
+      this.trailers = statedTrailers(fields, end);
+      this.settle(end);
     } catch (error) {
       this.owner.attemptFailed(error);
     }
