@@ -28,7 +28,7 @@ export async function client(proxy: TestProxy, options: RawOptions = {}): Promis
 
 /** A proxy that ends with the test. */
 export function proxyTo(
-  backends: readonly RawBackend[],
+  backends: readonly Pick<RawBackend, 'name' | 'port'>[],
   options: Omit<ProxyOptions, 'backends'> = {},
 ): Promise<TestProxy> {
   return scene.proxy({ ...options, backends: Object.fromEntries(backends.map(({ name, port }) => [name, port])) });
