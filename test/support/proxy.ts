@@ -6,6 +6,7 @@ import { parseServiceConfig } from '../../src/config/service-config.js';
 import type { CallRecord } from '../../src/proxy/observer.js';
 import { createNodeAlarms } from '../../src/runtime/alarms.js';
 import { nodeClock } from '../../src/runtime/clock.js';
+import type { Alarms, Clock } from '../../src/runtime/ports.js';
 import { nodeTurn } from '../../src/runtime/turn.js';
 import type { BackendChange } from '../../src/upstream/types.js';
 
@@ -35,6 +36,8 @@ export interface ProxyOptions {
   readonly files?: Partial<FileContents>;
   /** In [0, 1); default 0.5, which makes every jitter 1. */
   readonly random?: () => number;
+  /** Instead of the real clock and alarms; sockets stay real. */
+  readonly time?: { readonly clock: Clock; readonly alarms: Alarms };
   /** Wait until every backend is connected; default true. */
   readonly connected?: boolean;
 }
@@ -68,9 +71,9 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   const refused: string[] = [];
   const defects: unknown[] = [];
   const ports = {
-    clock: nodeClock,
+    clock: options.time?.clock ?? nodeClock,
     random: { next: options.random ?? (() => 0.5) },
-    alarms: createNodeAlarms(),
+    alarms: options.time?.alarms ?? createNodeAlarms(),
     turn: nodeTurn,
   };
   const app = createApp(read.settings, compileMethods(config), { ...noFiles, ...options.files }, ports, {
