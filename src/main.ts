@@ -2,8 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { run } from './cli/run.js';
 import { serve } from './cli/serve.js';
+import { runDemo } from './demo/run-demo.js';
+import { createStartProxy } from './demo/start-proxy.js';
 import { createNodeAlarms } from './runtime/alarms.js';
 import { nodeClock } from './runtime/clock.js';
 import { nodeRandom } from './runtime/random.js';
@@ -59,8 +62,23 @@ process.exitCode = await run(process.argv.slice(2), io, {
     const log = createRunLog(logger, createAccessLog(logger, settings.accessLog));
     return serve(settings, notes, { readFile: readText, stderr, ports, log, terminated: terminated() });
   },
-  async demo() {
-    stderr('hedgerow demo: joins in the next commit\n');
-    return 1;
+  async demo({ calls }) {
+    const interrupted = new AbortController();
+    void terminated().then(() => interrupted.abort());
+    try {
+      await runDemo({
+        calls,
+        interrupted: interrupted.signal,
+        serviceConfigText: await readText(fileURLToPath(new URL('../service-config.json', import.meta.url))),
+        startProxy: createStartProxy(ports),
+        out: io.stdout,
+        color: process.stdout.hasColors?.() ?? false,
+        width: Math.min(Math.max(io.columns ?? 100, 60), 110),
+      });
+      return 0;
+    } catch (error) {
+      stderr(`hedgerow demo: ${error instanceof Error ? error.message : String(error)}\n`);
+      return 1;
+    }
   },
 });

@@ -1,0 +1,66 @@
+import { createApp, type Ports } from '../app.js';
+import { compileMethods } from '../config/methods.js';
+import { readSettings } from '../config/read-settings.js';
+import { parseServiceConfig } from '../config/service-config.js';
+import type { CallObserver } from '../proxy/observer.js';
+
+/** A proxy that the demo has started. */
+export interface DemoProxy {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export interface DemoProxyOptions {
+  readonly backends: readonly { readonly name: string; readonly port: number }[];
+  readonly serviceConfigText: string;
+  readonly observer: CallObserver;
+}
+
+/** Resolves when the proxy listens and is connected to every backend; rejects with one sentence. */
+export type StartProxy = (options: DemoProxyOptions) => Promise<DemoProxy>;
+
+/** How long the backends, which are in this process, may take to be connected (ms). */
+const connectPatience = 5000;
+
+/** The whole proxy, as `hedgerow serve` runs it, but with ports of the system's choice and no admin listener. */
+export function createStartProxy(ports: Ports): StartProxy {
+  return async ({ backends, serviceConfigText, observer }) => {
+    const targets = backends.flatMap(({ name, port }) => ['--backend', `${name}=127.0.0.1:${port}`]);
+    const flags = ['--listen', '127.0.0.1:0', '--admin', 'off', ...targets];
+    const read = readSettings({ flags, env: {}, file: null });
+    if (!read.ok) throw new Error(read.problem);
+    const { settings } = read;
+    const { config } = parseServiceConfig(serviceConfigText, { maxAttemptsLimit: settings.maxAttemptsLimit });
+    if (config === null) throw new Error('the demo’s service config is not valid; hedgerow check tells why');
+
+    const files = { tlsCert: null, tlsKey: null, backendCa: null, adminToken: null };
+    let onConnected: () => void = () => {};
+    let onDefect: (error: unknown) => void = () => {};
+    const connected = new Promise<void>((resolve, reject) => {
+      onConnected = resolve;
+      onDefect = reject;
+    });
+    const app = createApp(settings, compileMethods(config), files, ports, {
+      observer,
+      onBackendChange() {
+        if (app.pool.backends.every(({ link }) => link === 'ready')) onConnected();
+      },
+      onClientRefused() {},
+      onDefect: (error) => onDefect(error),
+    });
+    await app.start();
+    const late = ports.alarms.set(ports.clock.now() + connectPatience, () => {
+      onDefect(new Error('the demo’s backends did not come up within 5 s'));
+    });
+    try {
+      await connected;
+    } catch (error) {
+      await app.stop();
+      throw error;
+    } finally {
+      ports.alarms.cancel(late);
+    }
+    return { port: Number(app.listening[0]?.split(':').at(-1)), stop: () => app.stop() };
+  };
+}
