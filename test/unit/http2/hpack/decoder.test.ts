@@ -185,6 +185,19 @@ describe('RFC 7541 4, the table', () => {
     expect(tableOf(decoder, 1)).toEqual(['a: 2']);
   });
 
+  test('4.4: a field exactly as large as the table stays in it', () => {
+    const decoder = createHpackDecoder(34);
+    decoded(decoder, small('a', '1') + small('b', '2'));
+    expect(tableOf(decoder, 1)).toEqual(['b: 2']);
+    expect(decoder.tableSize).toBe(34);
+  });
+
+  test('a table full to its last place has no entry beyond the oldest', () => {
+    const decoder = createHpackDecoder(64);
+    expect(decoded(decoder, '400000 400000 bebf')).toHaveLength(4);
+    expect(decode(decoder, 'c0')).toEqual({ ok: false, detail: expect.stringContaining('have 63 entries') });
+  });
+
   test('the ring goes round as often as it must', () => {
     const decoder = createHpackDecoder(3 * 34);
     for (let i = 0; i < 1000; i += 1) {
@@ -262,6 +275,21 @@ describe('RFC 9113 4.3.1, a lowered table size', () => {
     expect(decode(lowered(), '82').ok).toBe(false);
   });
 
+  test('lowered several times, the first update says the lowest', () => {
+    for (const sizes of [
+      [100, 50],
+      [50, 100],
+    ]) {
+      const lowered = (): ReturnType<typeof createHpackDecoder> => {
+        const decoder = createHpackDecoder(4096);
+        for (const size of sizes) decoder.setMaxTableSize(size);
+        return decoder;
+      };
+      expect(decode(lowered(), '3f14 82').ok).toBe(false);
+      expect(decoded(lowered(), '3f13 82')).toHaveLength(1);
+    }
+  });
+
   test('an empty block owes nothing, the next one does', () => {
     const decoder = createHpackDecoder(4096);
     decoder.setMaxTableSize(0);
@@ -321,6 +349,12 @@ describe('the limit of the list', () => {
       fields: fields([':method', 'GET'], [':scheme', 'http'], [':path', '/']),
       tooLarge: true,
     });
+  });
+
+  test('twice the limit is inclusive', () => {
+    // :method GET counts 42, :path / 38.
+    expect(decode(createHpackDecoder(4096), '8284', 40)).toMatchObject({ fields: { length: 2 }, tooLarge: true });
+    expect(decode(createHpackDecoder(4096), '8284', 39)).toMatchObject({ fields: { length: 1 }, tooLarge: true });
   });
 
   test('a large entry referred to again and again costs no memory', () => {

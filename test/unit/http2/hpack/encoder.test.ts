@@ -173,6 +173,30 @@ describe('names that vary are learnt', () => {
     }
   });
 
+  test('so many names are known at a time; the one learnt first is forgotten first', () => {
+    const encoder = createHpackEncoder(65_536);
+    encoder.setPeerTableSize(65_536);
+    const admits = (one: ReturnType<typeof field>): boolean => {
+      const before = encoder.tableSize;
+      encoded(encoder, [one]);
+      return encoder.tableSize > before;
+    };
+    for (let call = 0; call < 20; call += 1) encoded(encoder, [id(call)]);
+    for (let i = 0; i < 63; i += 1) encoded(encoder, [field(`name-${i}`, 'v')]);
+    expect(admits(id(100))).toBe(false);
+    expect(admits(field('name-63', 'v'))).toBe(true);
+    expect(admits(id(101))).toBe(true);
+  });
+
+  test('names of more than 64 bytes are not learnt', () => {
+    const encoder = createHpackEncoder(4096);
+    const long = (length: number, call: number): ReturnType<typeof field> => field('n'.repeat(length), `${call}`);
+    for (let call = 0; call < 20; call += 1) encoded(encoder, [long(65, call)]);
+    expect(encoded(encoder, [long(65, 19)])).toHaveLength(1);
+    for (let call = 0; call < 20; call += 1) encoded(encoder, [long(64, call)]);
+    expect(encoded(encoder, [long(64, 18)]).length).toBeGreaterThan(1);
+  });
+
   test(':path is exempt: a method not yet called twice will be', () => {
     const encoder = createHpackEncoder(4096);
     const paths = Array.from({ length: 40 }, (_, i) => field(':path', `/shop.v1.Catalogue/M${i}`));
