@@ -216,11 +216,11 @@ describe('no headers: the attempt may be repeated', () => {
 
 describe('no status', () => {
   it.each([
-    ['without', [], 0, '1'],
-    ['with', [['grpc-message', 'but why']], 0, '1'],
+    ['without', []],
+    ['with', [['grpc-message', 'but why']]],
   ] as const)(
     'SM-09: HTTP 200 with END_STREAM, %s a message, is UNKNOWN: retried where that is listed',
-    async (_what, extra, status, retries) => {
+    async (_what, extra) => {
       const { call } = await scene.stage({
         serviceConfig: retryConfig({ codes: ['UNKNOWN'] }),
         script: [
@@ -228,7 +228,7 @@ describe('no status', () => {
           ok('fine'),
         ],
       });
-      expect(verdict(await call())).toEqual({ status, reason: undefined, retries });
+      expect(verdict(await call())).toEqual({ status: 0, reason: undefined, retries: '1' });
     },
   );
 
