@@ -10,6 +10,7 @@ import type { CallObserver } from './proxy/observer.js';
 import type { ProxyParts } from './proxy/parts.js';
 import { createRelayBudget } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
+import { bindServer } from './runtime/bind-server.js';
 import type { Alarms, Clock, Random, Turn } from './runtime/ports.js';
 import { createUpstreamPool } from './upstream/pool.js';
 import type { BackendChange, UpstreamPool } from './upstream/types.js';
@@ -131,11 +132,13 @@ export function createApp(
     onRefused: events.onClientRefused,
   });
   let draining = false;
+  const { admin: adminListen } = settings;
   const admin: Admin | null =
-    settings.admin === null
+    adminListen === null
       ? null
       : createAdmin({
-          listen: settings.admin,
+          bind: (server) => bindServer(server, '--admin', adminListen),
+          listen: adminListen,
           hosts: settings.adminHost,
           token: files.adminToken,
           state: { draining: () => draining, backends: () => pool.backends, now: () => clock.now() },

@@ -5,8 +5,6 @@ import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { run } from './cli/run.js';
 import { serve } from './cli/serve.js';
-import { runDemo } from './demo/run-demo.js';
-import { createStartProxy } from './demo/start-proxy.js';
 import { createNodeAlarms } from './runtime/alarms.js';
 import { nodeClock } from './runtime/clock.js';
 import { nodeRandom } from './runtime/random.js';
@@ -43,6 +41,9 @@ function packageVersion(): string {
   return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
 }
 
+// Whoever read our output may go away: no reason to end calls that are going well.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
 const io = {
   env: process.env,
   readFile: readText,
@@ -63,6 +64,11 @@ process.exitCode = await run(process.argv.slice(2), io, {
     return serve(settings, notes, { readFile: readText, stderr, ports, log, terminated: terminated() });
   },
   async demo({ calls }) {
+    // Brings @grpc/grpc-js, which the other commands start faster without.
+    const [{ runDemo }, { createStartProxy }] = await Promise.all([
+      import('./demo/run-demo.js'),
+      import('./demo/start-proxy.js'),
+    ]);
     const interrupted = new AbortController();
     void terminated().then(() => interrupted.abort());
     try {

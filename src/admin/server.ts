@@ -1,19 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
-import net from 'node:net';
-import type { UpstreamBackend } from '../upstream/types.js';
-import { admit } from './admission.js';
-import { describeBackend, isUp } from './backend-state.js';
-
-/** What the admin endpoints tell, read when asked. */
-export interface AdminState {
-  readonly draining: () => boolean;
-  readonly backends: () => readonly UpstreamBackend[];
-  /** Clock milliseconds. */
-  readonly now: () => number;
-}
+import { type AdminState, type Answer, createEndpoints } from './endpoints.js';
 
 export interface AdminOptions {
+  /** Makes the server listen; resolves to the address really bound, rejects with one sentence. */
+  readonly bind: (server: http.Server) => Promise<string>;
   readonly listen:
     | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
     | { readonly kind: 'unix'; readonly path: string };
@@ -32,78 +23,32 @@ export interface Admin {
   readonly address: string | null;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 const limits = { maxHeaderSize: 16 * 1024, headersTimeout: 5000, requestTimeout: 10_000, keepAliveTimeout: 5000 };
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { listen, state } = options;
-  const rules = {
+  const { listen } = options;
+  const answer = createEndpoints(options.state, {
     hosts: new Set(options.hosts.map((host) => host.toLowerCase())),
     beyondLoopback: listen.kind === 'tcp' && !isLoopback(listen.host),
     isToken: tokenCheck(options.token),
-  };
+  });
   let address: string | null = null;
 
   const server = http.createServer(limits, (request, response) => {
     request.resume();
-    const { method = '' } = request;
-    const { host, origin, authorization } = request.headers;
-    const site = request.headers['sec-fetch-site'];
+    const { method = '', url = '/', headers } = request;
+    const { host, origin, authorization } = headers;
+    const site = headers['sec-fetch-site'];
     const fetchSite = typeof site === 'string' ? site : undefined;
     // A unix socket has no name to be tricked with, and its clients send whatever Host they like.
     const facts = { method, host: listen.kind === 'unix' ? 'localhost' : host, origin, fetchSite, authorization };
-    const refusal = admit(facts, rules);
-    if (refusal === null) send(response, method, answer(method, pathOf(request.url)));
-    else send(response, method, { status: refusal.status, body: { error: refusal.message } });
+    send(response, method, answer(facts, url));
   });
   server.maxConnections = 256;
 
-  function answer(method: string, path: string): Answer {
-    const endpoint = endpoints[path];
-    if (endpoint === undefined) {
-      return { status: 404, body: { error: `there is no ${path}; see ${Object.keys(endpoints).join(', ')}` } };
-    }
-    if (method !== 'GET' && method !== 'HEAD') {
-      return { status: 405, body: { error: `${path} answers GET and HEAD` }, headers: { allow: 'GET, HEAD' } };
-    }
-    return endpoint();
-  }
-
-  const endpoints: Readonly<Record<string, () => Answer>> = {
-    '/healthz': () => ({ status: 200, body: { status: 'alive' } }),
-    '/readyz': () => {
-      if (state.draining()) return { status: 503, body: { status: 'draining' } };
-      const up = state.backends().filter(isUp).length;
-      return up > 0
-        ? { status: 200, body: { status: 'ready', connected_backends: up } }
-        : { status: 503, body: { status: 'no backend has a live connection' } };
-    },
-    '/backends': () => {
-      const now = state.now();
-      return { status: 200, body: { backends: state.backends().map((backend) => describeBackend(backend, now)) } };
-    },
-  };
-
   return {
-    start() {
-      return new Promise((resolve, reject) => {
-        server.once('error', (error: NodeJS.ErrnoException) => reject(new Error(bindProblem(listen, error))));
-        const done = (): void => {
-          const bound = server.address();
-          if (bound === null || typeof bound === 'string')
-            address = listen.kind === 'unix' ? `unix:${listen.path}` : '';
-          else
-            address = net.isIPv6(bound.address) ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`;
-          resolve();
-        };
-        if (listen.kind === 'unix') server.listen(listen.path, done);
-        else server.listen(listen.port, listen.host, done);
-      });
+    async start() {
+      address = await options.bind(server);
     },
     stop() {
       return new Promise((resolve) => {
@@ -129,14 +74,9 @@ function send(response: http.ServerResponse, method: string, { status, body, hea
   response.end(method === 'HEAD' ? undefined : text);
 }
 
-/** Without the query. */
-function pathOf(url = '/'): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
-}
-
+/** 127.0.0.0/8, ::1, and both as IPv6 carries IPv4. */
 function isLoopback(host: string): boolean {
-  return host === '::1' || host === 'localhost' || /^127\./.test(host);
+  return host === '::1' || host === 'localhost' || /^(::ffff:)?127\./i.test(host);
 }
 
 /** Hashes first, so that neither the bytes nor the length can be timed. */
@@ -145,10 +85,4 @@ function tokenCheck(token: string | null): (given: string) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(token);
   return (given) => timingSafeEqual(digest(given), expected);
-}
-
-function bindProblem(listen: AdminOptions['listen'], error: NodeJS.ErrnoException): string {
-  const place = listen.kind === 'unix' ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
-  if (error.code === 'EADDRINUSE') return `--admin ${place}: the address is in use; choose another, or --admin off`;
-  return `--admin ${place}: ${error.message}`;
 }

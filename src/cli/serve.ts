@@ -6,6 +6,7 @@ import { printable } from '../config/quote.js';
 import { parseServiceConfig, type ServiceConfig } from '../config/service-config.js';
 import { defaultServiceConfig, type Settings } from '../config/settings.js';
 import { fileProblem } from './file-problem.js';
+import { tlsProblem } from './tls-problem.js';
 
 /** Where a run of the proxy tells what happens; telemetry implements it. */
 export interface ServeLog extends AppEvents {
@@ -59,6 +60,7 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
     try {
       await app.start();
     } catch (error) {
+      // What a start rejects with is a sentence about an address (runtime/bind-server.ts).
       throw new Refusal(error instanceof Error ? error.message : String(error), 1);
     }
     io.log.ready({
@@ -120,10 +122,13 @@ async function loadFiles(settings: Settings, io: ServeIo): Promise<FileContents>
       throw new Refusal(fileProblem(path, error), 2);
     }
   };
-  return {
+  const files: FileContents = {
     tlsCert: await read(settings.tlsCert),
     tlsKey: await read(settings.tlsKey),
     backendCa: await read(settings.backendCa),
     adminToken: (await read(settings.adminTokenFile))?.trim() ?? null,
   };
+  const problem = tlsProblem(files, settings);
+  if (problem !== null) throw new Refusal(problem, 2);
+  return files;
 }

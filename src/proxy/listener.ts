@@ -2,22 +2,20 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { createConnection } from '../http2/connection.js';
 import { bindSocket, type SocketBinding } from '../http2/socket.js';
-import { ErrorCode, type Http2Settings } from '../http2/types.js';
+import type { Http2Settings } from '../http2/types.js';
+import { type BindAddress, bindServer, showAddress } from '../runtime/bind-server.js';
 import type { Turn } from '../runtime/ports.js';
 import { ClientConnection } from './client-connection.js';
+import { sayGoodbye } from './goodbye.js';
+import { greet } from './greeting.js';
 import type { ProxyParts } from './parts.js';
-import { http1Answer, sniff } from './sniff.js';
-
-/** Where clients come in. */
-export type ListenAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly kind: 'unix'; readonly path: string };
 
 export interface ListenerOptions {
-  readonly addresses: readonly ListenAddress[];
+  readonly addresses: readonly BindAddress[];
   readonly settings: Http2Settings;
   /** Connections in all; further ones are closed as they come. */
   readonly maxConnections: number;
+  /** PEM texts, already checked. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly turn: Turn;
   /** A connection ended for a broken rule, or never spoke HTTP/2: for the log. */
@@ -26,8 +24,6 @@ export interface ListenerOptions {
 
 /** How long a cleartext connection may take to say what it speaks, and a TLS one for its handshake (ms). */
 const helloTimeout = 5000;
-/** The most that a drain waits for a client's answer between its two GOAWAYs (ms; contract, SIGTERM). */
-const drainPing = 1000;
 
 /** The sockets that clients connect to. */
 export interface Listener {
@@ -38,37 +34,98 @@ export interface Listener {
   readonly connections: number;
   readonly openCalls: number;
   /**
-   * Takes no new connections, sends both GOAWAYs (A9) and resolves when no call is left, at the latest after `graceMs`;
-   * calls left then have ended UNAVAILABLE `drain_timeout`.
+   * Takes no new connections, sends both GOAWAYs (A9), lets the calls finish for `graceMs`, ends those left then UNAVAILABLE
+   * `drain_timeout`, and resolves when every client has its last bytes or has been given up.
    */
   drain(graceMs: number): Promise<void>;
   /** Closes everything now. */
   close(): void;
 }
 
+/** What a client's connection consists of here. */
+interface Session {
+  readonly client: ClientConnection;
+  readonly binding: SocketBinding;
+  /** Takes back a goodbye that is being said. */
+  stopGoodbye: (() => void) | null;
+}
+
 export function createListener(parts: ProxyParts, options: ListenerOptions): Listener {
   const servers: net.Server[] = [];
   const bound: string[] = [];
-  const clients = new Map<ClientConnection, SocketBinding>();
-  /** Sockets that have not said yet what they speak. */
+  /** Every open socket, clients' too. */
+  const sockets = new Set<net.Socket>();
+  /** Those that have not said yet what they speak, or are being turned away. */
   const strangers = new Set<net.Socket>();
-  let draining = false;
-  let whenIdle: (() => void) | null = null;
+  const sessions = new Set<Session>();
+  const handshakes = options.tls === null ? null : createHandshakes(options.tls);
+  let drained: Promise<void> | null = null;
+  /** Judges, at every change, whether a drain is over. */
+  let checkDrained: () => void = () => {};
 
   function openCalls(): number {
     let sum = 0;
-    for (const client of clients.keys()) sum += client.openCalls;
+    for (const { client } of sessions) sum += client.openCalls;
     return sum;
   }
 
-  function checkIdle(): void {
-    if (!draining) return;
-    for (const [client, binding] of clients) if (client.openCalls === 0 && client.saidLast) binding.end();
-    if (whenIdle !== null && openCalls() === 0) whenIdle();
+  function accept(socket: net.Socket): void {
+    const peer = peerName(socket);
+    socket.on('error', () => {});
+    if (drained !== null || sockets.size >= options.maxConnections) {
+      if (drained === null) options.onRefused(peer, 'is one connection more than --max-connections permits');
+      socket.destroy();
+      return;
+    }
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    if (handshakes !== null) {
+      handshakes.emit('connection', socket);
+      return;
+    }
+    strangers.add(socket);
+    socket.once('close', () => strangers.delete(socket));
+    greet(socket, {
+      clock: parts.clock,
+      alarms: parts.alarms,
+      timeout: helloTimeout,
+      onHttp2: () => {
+        strangers.delete(socket);
+        serve(socket, peer);
+      },
+      onRefused: (detail) => options.onRefused(peer, detail),
+    });
   }
 
-  function serve(socket: net.Socket): void {
-    const holder: { client: ClientConnection | null } = { client: null };
+  function createHandshakes(files: { cert: string; key: string }): tls.Server {
+    const server = tls.createServer({
+      ...files,
+      ALPNProtocols: ['h2'],
+      minVersion: 'TLSv1.2',
+      handshakeTimeout: helloTimeout,
+    });
+    server.on('secureConnection', (socket) => {
+      if (socket.alpnProtocol !== 'h2') {
+        options.onRefused(peerName(socket), 'did not offer the ALPN protocol h2');
+        socket.on('error', () => {});
+        socket.destroy();
+      } else if (drained !== null) {
+        socket.destroy();
+      } else {
+        serve(socket, peerName(socket));
+      }
+    });
+    server.on('tlsClientError', (error, socket) => {
+      // A probe that connects and goes away has done nothing wrong.
+      const silent = socket.bytesRead === 0 && !('code' in error && error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT');
+      if (!silent) options.onRefused(peerName(socket), `TLS handshake failed: ${error.message}`);
+      socket.destroy();
+    });
+    return server;
+  }
+
+  function serve(socket: net.Socket, peer: string): void {
+    let heard = false;
     const binding = bindSocket(socket, {
       create: (events) => createConnection('server', options.settings, events),
       turn: options.turn,
@@ -76,147 +133,68 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       clock: parts.clock,
       events: {
         onRequest: (stream, fields, endStream, tooLarge) =>
-          holder.client?.onRequest(stream, fields, endStream, tooLarge),
-        onSettings() {},
+          session.client.onRequest(stream, fields, endStream, tooLarge),
+        onSettings: () => {
+          heard = true;
+        },
         onGoaway() {},
         onStreamClosed() {},
-        onFailed: (_code, detail) => options.onRefused(peerName(socket), detail),
-        onClosed: () => {
-          if (holder.client !== null) clients.delete(holder.client);
-          checkIdle();
+        onFailed: (_code, detail) => {
+          heard = true;
+          options.onRefused(peer, detail);
+        },
+        onClosed: (detail) => {
+          sessions.delete(session);
+          session.stopGoodbye?.();
+          if (!heard) options.onRefused(peer, detail);
+          checkDrained();
         },
       },
     });
-    const client = new ClientConnection(binding.connection, parts, checkIdle);
-    holder.client = client;
-    clients.set(client, binding);
+    const client = new ClientConnection(binding.connection, parts, () => checkDrained());
+    const session: Session = { client, binding, stopGoodbye: null };
+    sessions.add(session);
     binding.start();
-    if (draining) sayGoodbye(client);
   }
 
-  /** Cleartext: the first bytes tell HTTP/2 from what must be turned away with a sentence. */
-  function greet(socket: net.Socket): void {
-    strangers.add(socket);
-    let seen: Buffer = Buffer.alloc(0);
-    const tooLate = parts.alarms.set(parts.clock.now() + helloTimeout, () => {
-      options.onRefused(peerName(socket), `said nothing that tells its protocol within ${helloTimeout} ms`);
-      socket.destroy();
-    });
-    const settle = (): void => {
-      parts.alarms.cancel(tooLate);
-      strangers.delete(socket);
-      socket.off('data', onData);
-      socket.off('close', settle);
-      socket.off('error', onError);
-    };
-    const onError = (): void => {
-      socket.destroy();
-    };
-    const onData = (chunk: Buffer): void => {
-      seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-      const kind = sniff(seen);
-      if (kind === 'more') return;
-      settle();
-      if (kind === 'http2') {
-        socket.pause();
-        socket.unshift(seen);
-        serve(socket);
-        return;
-      }
-      socket.on('error', onError);
-      if (kind === 'http1') {
-        options.onRefused(peerName(socket), 'spoke HTTP/1.x; only HTTP/2 is served here');
-        socket.end(http1Answer, () => socket.destroySoon());
-        socket.resume();
-        return;
-      }
-      const looksLikeTls = seen[0] === 0x16;
-      const what = looksLikeTls ? 'began a TLS handshake on a cleartext port' : 'spoke neither HTTP/2 nor HTTP/1.x';
-      options.onRefused(peerName(socket), what);
-      socket.destroy();
-    };
-    socket.on('data', onData);
-    socket.on('close', settle);
-    socket.on('error', onError);
-  }
-
-  function accept(socket: net.Socket): void {
-    if (draining || clients.size + strangers.size >= options.maxConnections) {
-      options.onRefused(
-        peerName(socket),
-        draining ? 'came while draining' : 'is one connection more than --max-connections permits',
-      );
-      socket.on('error', () => {});
-      socket.destroy();
-      return;
-    }
-    socket.setNoDelay(true);
-    if (options.tls === null) {
-      greet(socket);
-      return;
-    }
-    if (!(socket instanceof tls.TLSSocket)) return;
-    if (socket.alpnProtocol !== 'h2') {
-      options.onRefused(peerName(socket), 'did not offer the ALPN protocol h2');
-      socket.on('error', () => {});
-      socket.destroy();
-      return;
-    }
-    serve(socket);
-  }
-
-  function createServer(): net.Server {
-    if (options.tls === null) return net.createServer({ noDelay: true }, accept);
-    const server = tls.createServer(
-      { ...options.tls, ALPNProtocols: ['h2'], minVersion: 'TLSv1.2', handshakeTimeout: helloTimeout },
-      accept,
-    );
-    server.on('tlsClientError', (error, socket) => {
-      options.onRefused(peerName(socket), `TLS handshake failed: ${error.message}`);
-      socket.destroy();
-    });
-    return server;
-  }
-
-  function bind(address: ListenAddress): Promise<void> {
-    const server = createServer();
+  async function bind(address: BindAddress): Promise<void> {
+    const server = net.createServer({ noDelay: true }, accept);
     servers.push(server);
-    return new Promise((resolve, reject) => {
-      const place = nameOf(address);
-      server.once('error', (error: NodeJS.ErrnoException) => reject(new Error(bindProblem(place, error))));
-      const done = (): void => {
-        const real = server.address();
-        bound.push(
-          real === null || typeof real === 'string'
-            ? place
-            : nameOf({ kind: 'tcp', host: real.address, port: real.port }),
-        );
-        server.removeAllListeners('error');
-        server.on('error', (error) => options.onRefused(place, `the listener failed: ${error.message}`));
-        resolve();
-      };
-      if (address.kind === 'unix') server.listen(address.path, done);
-      else server.listen(address.port, address.host, done);
-    });
-  }
-
-  function sayGoodbye(client: ClientConnection): void {
-    const { connection } = client;
-    connection.goaway(2 ** 31 - 1, ErrorCode.NO_ERROR, 'draining');
-    const sayLast = (): void => {
-      if (client.saidLast) return;
-      client.saidLast = true;
-      parts.alarms.cancel(late);
-      connection.goaway(connection.lastPeerStreamId, ErrorCode.NO_ERROR, 'draining');
-      checkIdle();
-    };
-    const late = parts.alarms.set(parts.clock.now() + drainPing, sayLast);
-    connection.ping(sayLast);
+    const place = await bindServer(server, '--listen', address);
+    bound.push(place);
+    server.on('error', (error) => options.onRefused(place, `the listener failed: ${error.message}`));
   }
 
   function stopAccepting(): void {
     for (const server of servers) server.close();
     for (const socket of strangers) socket.destroy();
+  }
+
+  function drainAll(graceMs: number): Promise<void> {
+    stopAccepting();
+    for (const session of sessions) {
+      const { client, binding } = session;
+      session.stopGoodbye = sayGoodbye(binding.connection, parts, () => {
+        client.saidLast = true;
+        checkDrained();
+      });
+    }
+    const tooLong = parts.alarms.set(parts.clock.now() + graceMs, () => {
+      for (const { client, binding } of sessions) {
+        client.abandonCalls();
+        binding.end();
+      }
+    });
+    return new Promise((resolve) => {
+      checkDrained = () => {
+        // A client that has not heard the last GOAWAY yet may still open a call: idle is judged after it.
+        for (const { client, binding } of sessions) if (client.saidLast && client.openCalls === 0) binding.end();
+        if (sessions.size > 0) return;
+        parts.alarms.cancel(tooLong);
+        resolve();
+      };
+      checkDrained();
+    });
   }
 
   return {
@@ -232,61 +210,25 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       return bound;
     },
     get connections() {
-      return clients.size;
+      return sessions.size;
     },
     get openCalls() {
       return openCalls();
     },
     drain(graceMs) {
-      if (draining) return Promise.resolve();
-      draining = true;
-      stopAccepting();
-      for (const client of clients.keys()) sayGoodbye(client);
-      return new Promise((resolve) => {
-        const finish = (): void => {
-          parts.alarms.cancel(tooLong);
-          whenIdle = null;
-          resolve();
-        };
-        const tooLong = parts.alarms.set(parts.clock.now() + graceMs, () => {
-          whenIdle = null;
-          for (const client of clients.keys()) client.abandonCalls();
-          resolve();
-        });
-        // A client that has not heard the last GOAWAY yet may still open a call: idle is judged after it.
-        whenIdle = () => {
-          for (const client of clients.keys()) if (!client.saidLast) return;
-          finish();
-        };
-        whenIdle();
-      });
+      drained ??= drainAll(graceMs);
+      return drained;
     },
     close() {
       stopAccepting();
-      for (const binding of clients.values()) binding.destroy();
+      for (const { binding } of sessions) binding.destroy();
+      for (const socket of sockets) socket.destroy();
     },
   };
 }
 
 function peerName(socket: net.Socket): string {
   const { remoteAddress, remotePort } = socket;
-  return remoteAddress === undefined ? 'a client' : nameOf({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
-}
-
-function nameOf(address: ListenAddress): string {
-  if (address.kind === 'unix') return `unix:${address.path}`;
-  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
-}
-
-function bindProblem(place: string, error: NodeJS.ErrnoException): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `--listen ${place}: the address is in use; stop what holds it or choose another port`;
-    case 'EACCES':
-      return `--listen ${place}: not permitted; choose a port above 1023 or another path`;
-    case 'EADDRNOTAVAIL':
-      return `--listen ${place}: this machine has no such address`;
-    default:
-      return `--listen ${place}: ${error.message}`;
-  }
+  if (remoteAddress === undefined) return 'a client';
+  return showAddress({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
 }
