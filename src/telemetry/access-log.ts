@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Status, statusName } from '../grpc/status.js';
 import type { AttemptRecord, CallObserver, CallRecord } from '../proxy/observer.js';
+import { legible } from './legible.js';
 
 /** Which calls get a line: `notable` ones failed or took more than one attempt (contract, --access-log). */
 export type AccessLogMode = 'all' | 'notable' | 'off';
@@ -23,9 +24,9 @@ export function describeCall(record: CallRecord): Record<string, unknown> {
   const { startedAt } = record;
   return {
     call: record.id,
-    method: record.method,
+    method: legible(record.method),
     code: statusName(record.code),
-    message: record.message === '' ? undefined : record.message,
+    message: record.message === '' ? undefined : legible(record.message),
     reason: record.reason,
     origin: record.code === Status.OK ? undefined : record.origin,
     retries: record.retries,
@@ -46,7 +47,7 @@ function describeAttempt(attempt: AttemptRecord, callStartedAt: number): Record<
     ms: round(attempt.endedAt - attempt.startedAt),
     result: attempt.result,
     code: statusName(attempt.code),
-    message: attempt.message === '' ? undefined : attempt.message,
+    message: attempt.message === '' ? undefined : legible(attempt.message),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { CallObserver } from '../proxy/observer.js';
 import type { BackendChange } from '../upstream/types.js';
+import { legible } from './legible.js';
 import { logReady, type ReadyFacts } from './logger.js';
 
 /** Everything that a run of the proxy has to say, as log lines. */
@@ -20,10 +21,10 @@ export function createRunLog(logger: Logger, observer: CallObserver): RunLog {
     onBackendChange(change) {
       const { id, address, event, generation, detail, retryIn } = change;
       const fields = { backend: id, address, event, generation, retry_in_ms: retryIn ?? undefined };
-      if (event === 'lost' || event === 'connect_failed') logger.warn(fields, detail);
-      else logger.info(fields, detail);
+      if (event === 'lost' || event === 'connect_failed') logger.warn(fields, legible(detail));
+      else logger.info(fields, legible(detail));
     },
-    onClientRefused: (peer, detail) => logger.warn({ peer }, `client refused: ${detail}`),
+    onClientRefused: (peer, detail) => logger.warn({ peer }, `client refused: ${legible(detail)}`),
     onDefect: (error, call) =>
       logger.error({ call, err: error }, 'a defect of the proxy ended this call; please report it'),
     ready: (facts) => logReady(logger, { ...facts, control: null }),
