@@ -1,4 +1,4 @@
-import type net from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Alarms, Clock } from '../runtime/ports.js';
 import { http1Answer, sniff } from './sniff.js';
 
@@ -8,7 +8,7 @@ export interface GreetingOptions {
   /** The time to say what it speaks (ms). */
   readonly timeout: number;
   /** It speaks HTTP/2 and is the caller's from now on; paused, with its first bytes still to read. */
-  readonly onHttp2: (socket: net.Socket) => void;
+  readonly onHttp2: () => void;
   /** It is turned away: why, in words. The socket ends by itself. */
   readonly onRefused: (detail: string) => void;
 }
@@ -17,7 +17,7 @@ export interface GreetingOptions {
 const lingerTime = 1000;
 
 /** Reads a cleartext connection's first bytes: they tell HTTP/2 from what must be turned away with a sentence. */
-export function greet(socket: net.Socket, options: GreetingOptions): void {
+export function greet(socket: Duplex, options: GreetingOptions): void {
   const { clock, alarms, timeout } = options;
   let seen: Buffer = Buffer.alloc(0);
   const tooLate = alarms.set(clock.now() + timeout, () => {
@@ -39,7 +39,7 @@ export function greet(socket: net.Socket, options: GreetingOptions): void {
         settle();
         socket.pause();
         socket.unshift(seen);
-        options.onHttp2(socket);
+        options.onHttp2();
         return;
       case 'http1':
         settle();
@@ -62,7 +62,7 @@ export function greet(socket: net.Socket, options: GreetingOptions): void {
 }
 
 /** What is still unread when a socket closes resets it, and the peer may lose its answer: so the rest is read away. */
-function answerHttp1(socket: net.Socket, { clock, alarms }: GreetingOptions): void {
+function answerHttp1(socket: Duplex, { clock, alarms }: GreetingOptions): void {
   const late = alarms.set(clock.now() + lingerTime, () => socket.destroy());
   socket.once('close', () => alarms.cancel(late));
   socket.resume();
