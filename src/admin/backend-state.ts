@@ -16,9 +16,9 @@ export interface BackendRow {
   readonly next_connect_in_ms: number | null;
 }
 
-/** Whether a connection is up; its queue may be full all the same. */
-export function isUp({ link }: UpstreamBackend): boolean {
-  return link === 'ready' || link === 'full';
+/** Whether a connection is up. `link` does not say: a queue may be full before the first connection is made. */
+export function isUp({ connections }: UpstreamBackend): boolean {
+  return connections > 0;
 }
 
 /** @param now clock milliseconds */

@@ -43,7 +43,10 @@ export function createEndpoints(
     const path = pathOf(url);
     const endpoint = endpoints.get(path);
     if (endpoint === undefined) {
-      return { status: 404, body: { error: `there is no ${path}; see ${[...endpoints.keys()].join(', ')}` } };
+      return {
+        status: 404,
+        body: { error: `there is no ${path.slice(0, shownPath)}; see ${[...endpoints.keys()].join(', ')}` },
+      };
     }
     if (facts.method !== 'GET' && facts.method !== 'HEAD') {
       return { status: 405, body: { error: `${path} answers GET and HEAD` }, headers: { allow: 'GET, HEAD' } };
@@ -59,6 +62,9 @@ function describeReadiness(state: AdminState): Answer {
     ? { status: 200, body: { status: 'ready', connected_backends: up } }
     : { status: 503, body: { status: 'no backend has a live connection' } };
 }
+
+/** The most of a path that an answer repeats (characters). */
+const shownPath = 100;
 
 /** Without the query. */
 function pathOf(url: string): string {

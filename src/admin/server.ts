@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type AdminState, type Answer, createEndpoints } from './endpoints.js';
 
 export interface AdminOptions {
@@ -23,32 +25,43 @@ export interface Admin {
   readonly address: string | null;
 }
 
+/** No client may hold a connection by saying little (ms); what one may say before its body (bytes). */
 const limits = { maxHeaderSize: 16 * 1024, headersTimeout: 5000, requestTimeout: 10_000, keepAliveTimeout: 5000 };
+const maxConnections = 256;
 
 export function createAdmin(options: AdminOptions): Admin {
   const { listen } = options;
   const answer = createEndpoints(options.state, {
     hosts: new Set(options.hosts.map((host) => host.toLowerCase())),
-    beyondLoopback: listen.kind === 'tcp' && !isLoopback(listen.host),
+    get beyondLoopback() {
+      return beyondLoopback;
+    },
     isToken: tokenCheck(options.token),
   });
   let address: string | null = null;
+  /** Until it is known, the worse. */
+  let beyondLoopback = true;
 
   const server = http.createServer(limits, (request, response) => {
-    request.resume();
     const { method = '', url = '/', headers } = request;
     const { host, origin, authorization } = headers;
     const site = headers['sec-fetch-site'];
     const fetchSite = typeof site === 'string' ? site : undefined;
     // A unix socket has no name to be tricked with, and its clients send whatever Host they like.
     const facts = { method, host: listen.kind === 'unix' ? 'localhost' : host, origin, fetchSite, authorization };
+    // No endpoint reads a body: whoever sends one is answered and the connection closed, not listened to.
+    if (hasBody(headers)) response.setHeader('connection', 'close');
     send(response, method, answer(facts, url));
   });
-  server.maxConnections = 256;
+  server.maxConnections = maxConnections;
+  server.on('clientError', refuse);
 
   return {
     async start() {
       address = await options.bind(server);
+      beyondLoopback = isBeyondLoopback(server.address());
+      // Out of file descriptors, a server emits an error and goes on; without a listener that would end the process.
+      server.on('error', () => {});
     },
     stop() {
       return new Promise((resolve) => {
@@ -74,9 +87,36 @@ function send(response: http.ServerResponse, method: string, { status, body, hea
   response.end(method === 'HEAD' ? undefined : text);
 }
 
-/** 127.0.0.0/8, ::1, and both as IPv6 carries IPv4. */
-function isLoopback(host: string): boolean {
-  return host === '::1' || host === 'localhost' || /^(::ffff:)?127\./i.test(host);
+function hasBody(headers: http.IncomingHttpHeaders): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/** What cannot be read as HTTP is told so, once. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, sentence] = parseRefusals.get(error.code) ?? ['400 Bad Request', 'this is no HTTP/1.1 request'];
+  const text = `${JSON.stringify({ error: sentence })}\n`;
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${text.length}\r\n` +
+      `connection: close\r\n\r\n${text}`,
+    () => socket.destroy(),
+  );
+}
+
+const parseRefusals: ReadonlyMap<string | undefined, readonly [status: string, sentence: string]> = new Map([
+  ['HPE_HEADER_OVERFLOW', ['431 Request Header Fields Too Large', 'the request has more than 16 KiB of headers']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'the request did not come within its time']],
+]);
+
+/** Of the address really bound: a host name may be anything. 127.0.0.0/8, ::1, and the former as IPv6 carries it. */
+function isBeyondLoopback(bound: AddressInfo | string | null): boolean {
+  if (bound === null) return true;
+  if (typeof bound === 'string') return false;
+  return bound.address !== '::1' && !/^(::ffff:)?127\./i.test(bound.address);
 }
 
 /** Hashes first, so that neither the bytes nor the length can be timed. */
