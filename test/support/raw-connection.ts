@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import { Happenings } from './alive.js';
 import {
   ack,
-  data,
   endHeaders,
   endStream,
   type Frame,
@@ -20,6 +19,7 @@ import {
   windowUpdate,
 } from './frames.js';
 import { encodeBlock, PlainDecoder } from './plain-hpack.js';
+import { largestFrame, RawOutbox } from './raw-outbox.js';
 import { RawStream } from './raw-stream.js';
 
 /** RFC 9113 6.5.2. */
@@ -48,20 +48,6 @@ export interface RawGoaway {
   readonly debug: string;
 }
 
-/** DATA that waits for the peer's windows. */
-interface Waiting {
-  readonly streamId: number;
-  rest: Uint8Array;
-  readonly end: boolean;
-  /** Frames for when all of it has left. */
-  readonly after: readonly Uint8Array[];
-  readonly over: () => void;
-}
-
-/** The initial flow-control window (RFC 9113 6.9.2). */
-const firstWindow = 65_535;
-const largestFrame = 16_384;
-
 /**
  * One end of a real connection, frame by frame: remembers all that came, acknowledges SETTINGS and PING, gives windows back,
  * keeps to the peer's, and otherwise does only what it is told.
@@ -87,9 +73,7 @@ export class RawConnection {
   private greeted: boolean;
   /** A header block in the making (RFC 9113 6.10). */
   private open: { streamId: number; end: boolean; parts: Buffer[] } | null = null;
-  private window = firstWindow;
-  private readonly streamWindows = new Map<number, number>();
-  private waiting: Waiting[] = [];
+  private readonly outbox = new RawOutbox((...frames) => this.send(...frames));
   private pings = 0;
   /** The peer sent what cannot be read. */
   private failure: Error | null = null;
@@ -138,19 +122,17 @@ export class RawConnection {
       parts.push(frame(type, flags, streamId, block.subarray(at, at + largestFrame)));
     }
     // Trailers stay behind the DATA that waits before them.
-    void this.queue(streamId, Buffer.alloc(0), false, parts);
+    void this.outbox.queue(streamId, Buffer.alloc(0), false, parts);
   }
 
   /** Resolves when the last byte has left, or never can any more. */
   sendData(streamId: number, bytes: Uint8Array, end: boolean): Promise<void> {
-    return this.queue(streamId, bytes, end, []);
+    return this.outbox.queue(streamId, bytes, end, []);
   }
 
   /** Forgets what waits on a stream; null: on all. */
   drop(streamId: number | null): void {
-    const dropped = this.waiting.filter((waiting) => streamId === null || waiting.streamId === streamId);
-    this.waiting = this.waiting.filter((waiting) => !dropped.includes(waiting));
-    for (const waiting of dropped) waiting.over();
+    this.outbox.drop(streamId);
   }
 
   /** WINDOW_UPDATE; stream 0 is the connection. */
@@ -311,13 +293,9 @@ export class RawConnection {
           debug: payload.subarray(8).toString('latin1'),
         });
         return;
-      case Type.windowUpdate: {
-        const more = payload.readUInt32BE(0);
-        if (streamId === 0) this.window += more;
-        else this.streamWindows.set(streamId, this.windowOf(streamId) + more);
-        this.flush();
+      case Type.windowUpdate:
+        this.outbox.grow(streamId, payload.readUInt32BE(0));
         return;
-      }
       default:
     }
   }
@@ -336,15 +314,12 @@ export class RawConnection {
   }
 
   private onSettings(payload: Buffer): void {
-    const before = this.settings.get(Setting.initialWindowSize) ?? firstWindow;
     for (let at = 0; at + 6 <= payload.length; at += 6) {
       this.settings.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     }
-    // RFC 9113 6.9.2: the difference goes to every open stream.
-    const change = (this.settings.get(Setting.initialWindowSize) ?? firstWindow) - before;
-    for (const [id, window] of this.streamWindows) this.streamWindows.set(id, window + change);
     if (this.options.greet) this.send(settingsAck);
-    this.flush();
+    const initial = this.settings.get(Setting.initialWindowSize);
+    if (initial !== undefined) this.outbox.setInitial(initial);
   }
 
   /** The stream of an id, made where there is none. */
@@ -355,44 +330,6 @@ export class RawConnection {
       this.streams.set(id, stream);
     }
     return stream;
-  }
-
-  // === The peer's windows ===
-
-  private windowOf(streamId: number): number {
-    return this.streamWindows.get(streamId) ?? this.settings.get(Setting.initialWindowSize) ?? firstWindow;
-  }
-
-  private queue(streamId: number, bytes: Uint8Array, end: boolean, after: readonly Uint8Array[]): Promise<void> {
-    return new Promise((over) => {
-      this.waiting.push({ streamId, rest: bytes, end, after, over });
-      this.flush();
-    });
-  }
-
-  private flush(): void {
-    const blocked = new Set<number>();
-    for (const waiting of [...this.waiting]) {
-      const { streamId } = waiting;
-      if (blocked.has(streamId)) continue;
-      do {
-        const room = Math.max(0, Math.min(largestFrame, this.window, this.windowOf(streamId)));
-        const part = waiting.rest.subarray(0, room);
-        if (part.length === 0 && waiting.rest.length > 0) {
-          blocked.add(streamId);
-          break;
-        }
-        waiting.rest = waiting.rest.subarray(part.length);
-        this.window -= part.length;
-        this.streamWindows.set(streamId, this.windowOf(streamId) - part.length);
-        const last = waiting.end && waiting.rest.length === 0;
-        if (part.length > 0 || last) this.send(data(streamId, part, last ? endStream : 0));
-      } while (waiting.rest.length > 0);
-      if (blocked.has(streamId)) continue;
-      this.waiting = this.waiting.filter((other) => other !== waiting);
-      this.send(...waiting.after);
-      waiting.over();
-    }
   }
 }
 
