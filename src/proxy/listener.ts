@@ -117,8 +117,8 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     });
     server.on('tlsClientError', (error, socket) => {
       // A probe that connects and goes away has done nothing wrong.
-      const silent = socket.bytesRead === 0 && !('code' in error && error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT');
-      if (!silent) options.onRefused(peerName(socket), `TLS handshake failed: ${error.message}`);
+      const left = 'code' in error && error.code === 'ECONNRESET';
+      if (!left) options.onRefused(peerName(socket), `TLS handshake failed: ${error.message}`);
       socket.destroy();
     });
     return server;
