@@ -71,7 +71,7 @@ async function makeCalls(
 function introduction(backends: readonly DemoBackend[], look: Look): string {
   const width = Math.max(...backends.map(({ name }) => name.length));
   const lines = [
-    'A client that never retries calls hedgerow, which has three backends and a service config with retry policies.',
+    'A client without retries of its own calls three backends through hedgerow:',
     ...backends.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`),
     '',
   ];
