@@ -18,6 +18,7 @@ import type { AlarmHandle } from '../runtime/ports.js';
 import { answerTooLarge, initialAnswer, sendEnd } from './answer.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { recordOf } from './attempt-record.js';
+import { authorityFor } from './authority.js';
 import type { CallRecord } from './observer.js';
 import type { ProxyParts } from './parts.js';
 import { RequestRelay } from './request-relay.js';
@@ -154,7 +155,7 @@ export class Call implements StreamEvents, AttemptOwner {
     }
     const fields = attemptFields(this.request, {
       scheme: this.parts.scheme,
-      authority: this.authorityFor(attempt),
+      authority: authorityFor(this.parts.authority, this.request.authority, backend.target),
       timeout: rest,
       previous: attempt.previous,
       policy: this.plan.kind !== 'none' && this.request.retry === 'on',
@@ -325,20 +326,6 @@ export class Call implements StreamEvents, AttemptOwner {
 
   private pump(attempt: Attempt): void {
     this.relay.pump(attempt, this.winner === attempt);
-  }
-
-  private authorityFor(attempt: Attempt): string {
-    const { authority } = this.parts;
-    switch (authority.kind) {
-      case 'client':
-        return this.request.authority;
-      case 'target':
-        return attempt.backend?.target ?? this.request.authority;
-      case 'fixed':
-        return authority.value;
-      default:
-        return authority satisfies never;
-    }
   }
 
   // === The end ===

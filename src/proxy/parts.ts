@@ -3,6 +3,7 @@ import type { Plan } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
 import type { Alarms, Clock, Random } from '../runtime/ports.js';
 import type { UpstreamPool } from '../upstream/types.js';
+import type { AuthoritySetting } from './authority.js';
 import type { Notes } from './notes.js';
 import type { CallObserver } from './observer.js';
 import type { RelayBudget } from './relay-budget.js';
@@ -26,11 +27,8 @@ export interface ProxyParts {
   readonly prefix: string;
   /** Our own response keys. */
   readonly notes: Notes;
-  /** --backend-authority: null means the client's own, 'target' each backend's, else this. */
-  readonly authority:
-    | { readonly kind: 'client' }
-    | { readonly kind: 'target' }
-    | { readonly kind: 'fixed'; readonly value: string };
+  /** --backend-authority. */
+  readonly authority: AuthoritySetting;
   /** Of the backend connections. */
   readonly scheme: 'http' | 'https';
   readonly observer: CallObserver;
