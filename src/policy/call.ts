@@ -288,6 +288,6 @@ function finish(
 
 function wakeAt({ phase, dueAt, deadlineAt }: CallState): Millis | null {
   if (phase === 'over') return null;
-  if (dueAt === null) return deadlineAt;
-  return deadlineAt === null || dueAt < deadlineAt ? dueAt : deadlineAt;
+  // What is due is due before the deadline: no wait that would reach it is begun (D12, row 11).
+  return dueAt ?? deadlineAt;
 }

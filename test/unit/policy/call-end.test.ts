@@ -204,6 +204,15 @@ describe('cancel', () => {
     expect(call.rejected(Status.INTERNAL, 'malformed_request', '')).toEqual(['finish INTERNAL malformed_request']);
     expect(call.start()).toEqual([]);
   });
+
+  it('nothing else happens to a call before it has begun', () => {
+    const call = new Script();
+    expect(call.woke()).toEqual([]);
+    expect(call.headers(1)).toEqual([]);
+    expect(call.fails(1)).toEqual([]);
+    expect(call.wakeAt).toBe(null);
+    expect(call.start()).toEqual(['first 1']);
+  });
 });
 
 describe('late news', () => {

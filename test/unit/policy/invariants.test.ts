@@ -185,6 +185,18 @@ describe('the check of invariants', () => {
     },
   );
 
+  it('asks nothing more of a finished call than that it stays silent', () => {
+    const finished: Moment = { account: { finished: true, live: new Map() }, state: over };
+    expect(broken(finished)).toEqual([]);
+    expect(broken({ ...finished, decisions: [debit] })).toEqual(['finish is the last decision']);
+    expect(broken({ ...finished, wakeAt: 1100 })).toEqual(['a call that is over never wakes']);
+    // Its account is closed: what comes late is not entered.
+    const env = { now: millis(1000), throttled: () => false };
+    const state = { ...createCall(noPlan, { maxTransparent: 2 }), ...over };
+    const account: Account = { ...nothingSeen, finished: true };
+    expect(audit(account, overflow, env, { state, decisions: [], wakeAt: null }).account).toBe(account);
+  });
+
   it('lets an unsent attempt of a committed call be repeated, and follows the commit', () => {
     const env = { now: millis(1000), throttled: () => true };
     const state = createCall(retryPlan(), { maxTransparent: 2 });
