@@ -253,6 +253,42 @@ describe('the other commands', () => {
 });
 
 describe('the output', () => {
+  it('holds no metadata value, whatever the level and however a call ends', async () => {
+    const backend = await startRawBackend();
+    const program = await serve(['--backend', `b1=${backend.address}`, '--access-log', 'all', '--log-level', 'trace']);
+    const client = await connectRawClient(await program.port());
+    const secret = 's3cr3t';
+    const headers = [
+      ['authorization', `Bearer ${secret}`],
+      ['x-key-bin', secret],
+      ['hedgerow-session', secret],
+      ['user-agent', secret],
+    ] as const;
+    for (const code of [0, 14, 5]) {
+      backend.behave((stream) => {
+        stream.sendHeaders([['x-answer', secret]]);
+        stream.trailers(code, [
+          ['grpc-message', 'plain words'],
+          ['x-trailer', secret],
+          ['grpc-status-details-bin', secret],
+        ]);
+      });
+      expect((await client.call('/a.B/C', { headers, authority: secret, messages: [secret] }).done()).status).toBe(
+        code,
+      );
+    }
+    backend.behave((stream) => stream.reset(2));
+    expect((await client.call('/a.B/C', { headers }).done()).status).toBe(13);
+    expect((await client.call('/a.B/C', { headers: [...headers, ['grpc-timeout', secret]] }).done()).status).toBe(13);
+    await client.close();
+    program.signal('SIGTERM');
+    expect(await program.exited()).toBe(0);
+    await backend.close();
+    expect(program.lines.filter(({ msg }) => msg === 'call')).toHaveLength(4);
+    expect(program.out).toContain('plain words');
+    expect(program.out + program.err).not.toContain(secret);
+  });
+
   it('a reader of stdout that goes away does not end the proxy', async () => {
     const backend = await startRawBackend();
     const program = await serve(['--backend', `b1=${backend.address}`, '--access-log', 'all']);

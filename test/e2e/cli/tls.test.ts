@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
@@ -132,18 +132,19 @@ describe('a TLS file that is of no use: one line that names flag and file, exit 
     expect(end.err).toMatch(words);
   });
 
-  it('a key of another certificate', async () => {
-    const other = execFileSync(process.execPath, ['-e', makeKey], { encoding: 'utf8' });
-    const end = await start(['--tls-cert', 'a.crt', '--tls-key', 'other.key'], { 'other.key': other });
-    expect(end).toMatchObject({
-      code: 2,
-      err: expect.stringMatching(/--tls-key other\.key: is not the key of.*a\.crt\n$/),
+  it.each([
+    ['a key of another certificate', {}, /--tls-key other\.key: is not the key of.*a\.crt\n$/],
+    ['a locked key', { cipher: 'aes-256-cbc', passphrase: 'x' }, /--tls-key other\.key: is locked by a passphrase/],
+  ])('%s', async (_what, lock, words) => {
+    const { privateKey } = generateKeyPairSync('ec', {
+      namedCurve: 'P-256',
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem', ...lock },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
     });
+    const end = await start(['--tls-cert', 'a.crt', '--tls-key', 'other.key'], { 'other.key': privateKey });
+    expect(end).toMatchObject({ code: 2, out: '', err: expect.stringMatching(words) });
   });
 });
-
-const makeKey =
-  "console.log(require('node:crypto').generateKeyPairSync('ec',{namedCurve:'P-256',privateKeyEncoding:{type:'pkcs8',format:'pem'},publicKeyEncoding:{type:'spki',format:'pem'}}).privateKey)";
 
 describe('TLS to backends', () => {
   async function backend(): Promise<string> {
