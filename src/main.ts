@@ -35,6 +35,13 @@ function terminated(): Promise<string> {
   });
 }
 
+/** A defect that no call could be blamed for: one line, then the end. What supervises the process starts it again. */
+process.on('uncaughtException', (error) => {
+  const place = /\n +at (.*)/.exec(error.stack ?? '')?.[1] ?? 'an unknown place';
+  stderr(`hedgerow: a defect ended the process: ${error.message} (${place}); please report it\n`);
+  process.exit(70);
+});
+
 function packageVersion(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   const parsed: unknown = JSON.parse(text);

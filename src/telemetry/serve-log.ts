@@ -20,14 +20,21 @@ export function createRunLog(logger: Logger, observer: CallObserver): RunLog {
     observer,
     onBackendChange(change) {
       const { id, address, event, generation, detail, retryIn } = change;
-      const fields = { backend: id, address, event, generation, retry_in_ms: retryIn ?? undefined };
+      const fields = {
+        backend: id,
+        address,
+        event,
+        generation,
+        retry_in_ms: retryIn === null ? undefined : Math.round(retryIn),
+      };
       if (event === 'lost' || event === 'connect_failed') logger.warn(fields, legible(detail));
       else logger.info(fields, legible(detail));
     },
     onClientRefused: (peer, detail) => logger.warn({ peer }, `client refused: ${legible(detail)}`),
     onDefect: (error, call) =>
       logger.error({ call, err: error }, 'a defect of the proxy ended this call; please report it'),
-    ready: (facts) => logReady(logger, { ...facts, control: null }),
+    ready: ({ listen, admin, backends, config }) =>
+      logReady(logger, { listen, admin, control: null, backends, config }),
     info: (message) => logger.info(message),
     warn: (message) => logger.warn(message),
   };
