@@ -67,7 +67,9 @@ process.exitCode = await run(process.argv.slice(2), io, {
   serve(settings, notes) {
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
     const logger = createLogger({ level: settings.logLevel, format, destination: process.stdout });
-    const log = createRunLog(logger, createAccessLog(logger, settings.accessLog));
+    const log = createRunLog(logger, createAccessLog(logger, settings.accessLog), () => nodeClock.now());
+    // Its default action would end the process, and every call with it.
+    process.on('SIGHUP', () => log.warn('SIGHUP: this version does not re-read its files; restart to change them'));
     return serve(settings, notes, { readFile: readText, stderr, ports, log, terminated: terminated() });
   },
   async demo({ calls }) {

@@ -13,7 +13,7 @@ interface Place {
   steeredAt: number;
 }
 
-/** The tiers of one steered pick, best first (D16): a backend that is up before one to wait for, an untried one before both. */
+/** The tiers of one steered pick, best first (D16): a backend that takes a stream now before one to wait for, an untried one before both. */
 const tiers = 4;
 
 /**
@@ -48,6 +48,7 @@ export function createRoundRobin(): Picker {
       switch (candidates[at]?.link) {
         case 'ready':
           return take(at);
+        case 'busy':
         case 'idle':
         case 'connecting':
           if (waiting < 0) waiting = at;

@@ -4,11 +4,12 @@ import type { BackendId } from '../grpc/backend-id.js';
 export interface Candidate {
   readonly id: BackendId;
   /**
-   * ready: a connection is up and the queue has room; idle or connecting: a pick has to wait for the connection, and none
+   * ready: a stream can be opened now; busy: a connection is up and all streams that the peer permits are taken, so that a
+   * call would queue; idle or connecting: a pick has to wait for the connection, and none
    * failed since it was last up; backoff: a connect failed and none has succeeded since, or the backend takes no more calls;
    * full: its queue is full.
    */
-  readonly link: 'ready' | 'idle' | 'connecting' | 'backoff' | 'full';
+  readonly link: 'ready' | 'busy' | 'idle' | 'connecting' | 'backoff' | 'full';
 }
 
 /** One pick. `none` says why, for the status that the client may be told. */

@@ -102,14 +102,21 @@ export function judgeTrailers(fields: readonly MetadataField[]): AttemptEnd {
 }
 
 /**
- * Trailers as the client gets them: where the backend gave no grpc-status they gain the one that was judged, since an answer
- * without one reads differently in every client library.
+ * An end as the client gets it: where the backend gave no grpc-status, one that is no number, or two that differ, the one that
+ * was judged stands in their place, since such an answer reads differently in every client library (SM-09, SM-39).
  */
 export function statedTrailers(fields: readonly MetadataField[], end: AttemptEnd): readonly MetadataField[] {
   // OK is never judged, always read.
-  if (end.code === Status.OK || fields.some(({ name }) => name === 'grpc-status')) return fields;
-  const rest = fields.filter(({ name }) => name !== 'grpc-message');
-  return [statusField(end.code), field('grpc-message', end.message), ...rest];
+  if (end.code === Status.OK) return fields;
+  const stated = fields.filter(({ name }) => name === 'grpc-status');
+  if (stated.length > 0 && stated.every(({ value }) => parseStatus(value) === end.code)) return fields;
+  const list: MetadataField[] = fields.filter(({ name }) => name.startsWith(':'));
+  list.push(statusField(end.code), field('grpc-message', end.message));
+  for (const line of fields) {
+    const { name } = line;
+    if (name !== 'grpc-status' && name !== 'grpc-message' && !name.startsWith(':')) list.push(line);
+  }
+  return list;
 }
 
 /** END_STREAM came with DATA: an answer without trailers (PRX-18). */
@@ -226,5 +233,5 @@ function ended(
 
 /** A backend's text in a message: quoted, escaped, cut. */
 function shown(text: string): string {
-  return JSON.stringify(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
+  return JSON.stringify(text.length > maxShown ? `${text.slice(0, maxShown)}...` : text);
 }

@@ -24,8 +24,11 @@ export interface SocketBinding {
   readonly connection: Http2Connection;
   /** Sends our preface and begins to read. Call once, when the owner is ready for events. */
   start(): void;
-  /** Writes what is pending, then closes. Streams that are still open are lost. */
-  end(): void;
+  /**
+   * Writes what is pending, then closes. Streams that are still open are lost.
+   * @param linger how long the peer may take for the last bytes (ms) [2000]
+   */
+  end(linger?: number): void;
   /** Closes now. */
   destroy(detail?: string): void;
 }
@@ -33,6 +36,11 @@ export interface SocketBinding {
 const defaultPrefaceTimeout = 5000;
 /** Bytes in the socket's own buffer from which on a connection takes no more DATA. */
 const backedUp = 64 * 1024;
+/**
+ * Bytes in the socket's own buffer from which on nothing more is read from it. DATA stops at `backedUp`: what comes on top are
+ * answers to PING and SETTINGS and resets, which a peer that does not read would make us hoard without end (design §5).
+ */
+const hoarded = 1024 * 1024;
 /** How long a socket that we end may take for its last bytes (ms). */
 const lingerTime = 2000;
 
@@ -82,13 +90,17 @@ class Binding implements SocketBinding, ConnectionEvents {
     socket.resume();
   }
 
-  end(): void {
-    if (this.ending || this.closed) return;
+  end(linger = lingerTime): void {
+    if (this.closed) return;
+    if (this.ending) {
+      if (linger < lingerTime) this.arm(linger, () => this.socket.destroy());
+      return;
+    }
     this.ending = true;
     this.flush();
     this.fault('the connection was closed by us');
     this.socket.end();
-    this.arm(lingerTime, () => this.socket.destroy());
+    this.arm(linger, () => this.socket.destroy());
   }
 
   destroy(detail = 'the connection was closed by us'): void {
@@ -151,7 +163,10 @@ class Binding implements SocketBinding, ConnectionEvents {
   }
 
   private checkPressure(): void {
-    this.connection.setOutputBlocked(this.socket.writableLength >= backedUp);
+    const { writableLength } = this.socket;
+    this.connection.setOutputBlocked(writableLength >= backedUp);
+    if (writableLength >= hoarded) this.socket.pause();
+    else if (this.socket.isPaused()) this.socket.resume();
   }
 
   private onPeerEnd(): void {

@@ -183,7 +183,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
         this.owner.attemptAnswered(this);
         return;
       }
-      this.trailers = verdict.trailers;
+      this.trailers = verdict.trailers === null ? null : statedTrailers(verdict.trailers, verdict.end);
       this.settle(verdict.end);
     } catch (error) {
       this.owner.attemptFailed(error);

@@ -54,6 +54,8 @@ export class Call implements StreamEvents, AttemptOwner {
   private winner: Attempt | null = null;
   private commitCause: CommitCause | null = null;
   private headersForwarded = false;
+  /** Its answer's metadata was larger than we, or the client, accept. */
+  private refusedAnswer: Attempt | null = null;
   private done = false;
   private alarm: AlarmHandle | null = null;
   private running = false;
@@ -78,7 +80,7 @@ export class Call implements StreamEvents, AttemptOwner {
     this.env = { now: this.now, random: () => parts.random.next(), throttled: () => false };
   }
 
-  /** The id in the log; made on demand, as most calls never need one. */
+  /** The id in the log; made on demand. */
   get id(): string {
     this.callId ??= this.parts.nextCallId();
     return this.callId;
@@ -100,11 +102,8 @@ export class Call implements StreamEvents, AttemptOwner {
     this.dispatch({ type: 'aborted', by: 'shutdown' });
   }
 
-  // === The client's stream ===
-
-  onHeaders(): void {
-    // Server role: the request's HEADERS came by onRequest; a second block is trailers.
-  }
+  /** Never: the request's HEADERS came by onRequest, and a second block is trailers. */
+  onHeaders(): void {}
 
   onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.done) return;
@@ -132,8 +131,16 @@ export class Call implements StreamEvents, AttemptOwner {
     }
   }
 
-  onEnd(_stream: Http2Stream, _end: StreamEnd): void {
-    this.dispatch({ type: 'aborted', by: 'client' });
+  onEnd(_stream: Http2Stream, end: StreamEnd): void {
+    // Nobody is left to be told; the record says whose fault it was.
+    if (end.kind === 'streamError') this.reject(Status.INTERNAL, 'malformed_request', end.detail);
+    else if (end.kind === 'headersTooLarge')
+      this.reject(
+        Status.RESOURCE_EXHAUSTED,
+        'headers_too_large',
+        'request trailers are larger than --max-header-list-size',
+      );
+    else this.dispatch({ type: 'aborted', by: 'client' });
   }
 
   // === The attempts ===
@@ -148,14 +155,14 @@ export class Call implements StreamEvents, AttemptOwner {
     this.now = millis(this.parts.clock.now());
     const rest = this.deadlineAt === null ? null : millis(this.deadlineAt - this.now);
     if (rest !== null && rest <= 0) {
-      // Its place came free too late; the alarm that says so is due in this turn (PRX-02: start nothing with nothing left).
+      // Its place came free too late (PRX-02: start nothing with nothing left).
       attempt.cancel();
       this.dispatch({ type: 'woke' });
       return;
     }
     const fields = attemptFields(this.request, {
       scheme: this.parts.scheme,
-      authority: authorityFor(this.parts.authority, this.request.authority, backend.target),
+      authority: authorityFor(this.parts.authority, this.request.authority, backend.endpoint),
       timeout: rest,
       previous: attempt.previous,
       policy: this.plan.kind !== 'none' && this.request.retry === 'on',
@@ -172,6 +179,8 @@ export class Call implements StreamEvents, AttemptOwner {
     }
     attempt.requestEnded = bodiless;
     this.dispatch({ type: 'attemptPlaced', attempt: attempt.id, backend: backend.id });
+    // The deadline may have passed between two looks at the clock: then all is over and freed (CAN-04).
+    if (this.done) return;
     this.relay.open(attempt);
     if (this.winner === attempt) this.relay.commit(attempt);
     this.pump(attempt);
@@ -184,6 +193,7 @@ export class Call implements StreamEvents, AttemptOwner {
     const fields = initialAnswer(this.parts, attempt.initial, attempt.backend?.name ?? null);
     if (!this.home.connection.sendHeaders(this.stream, fields, false)) {
       this.headersForwarded = false;
+      this.refusedAnswer = attempt;
       this.reject(
         Status.RESOURCE_EXHAUSTED,
         'headers_too_large',
@@ -215,6 +225,7 @@ export class Call implements StreamEvents, AttemptOwner {
   }
 
   attemptTooLarge(attempt: Attempt): void {
+    this.refusedAnswer = attempt;
     this.reject(
       Status.RESOURCE_EXHAUSTED,
       'headers_too_large',
@@ -370,7 +381,7 @@ export class Call implements StreamEvents, AttemptOwner {
 
   /** False: the client was told `answerTooLarge` instead. */
   private answer(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): boolean {
-    const speaker = told ?? (this.headersForwarded ? this.winner : null);
+    const speaker = told ?? (this.headersForwarded ? this.winner : this.refusedAnswer);
     return sendEnd(this.home.connection, this.stream, this.parts, {
       trailers: told?.trailers ?? null,
       afterHeaders: this.headersForwarded,
@@ -383,8 +394,6 @@ export class Call implements StreamEvents, AttemptOwner {
   }
 
   private retries(): number {
-    let count = 0;
-    for (const attempt of this.attempts) if (attempt.cause === 'retry') count += 1;
-    return count;
+    return this.attempts.reduce((count, { cause }) => (cause === 'retry' ? count + 1 : count), 0);
   }
 }

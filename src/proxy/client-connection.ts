@@ -1,6 +1,7 @@
 import type { MetadataField } from '../grpc/metadata.js';
 import { readRequest } from '../grpc/request.js';
-import { Status } from '../grpc/status.js';
+import { Status, type StatusCode } from '../grpc/status.js';
+import type { StopReason } from '../grpc/stop-reason.js';
 import {
   ErrorCode,
   type HeaderField,
@@ -38,8 +39,8 @@ export class ClientConnection implements CallHome {
 
   onRequest(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean, tooLarge: boolean): void {
     if (tooLarge) {
-      const detail = 'the request’s metadata is larger than --max-header-list-size';
-      this.refuse(stream, refusal(this.parts, Status.RESOURCE_EXHAUSTED, detail, 'headers_too_large'), null);
+      const detail = "the request's metadata is larger than --max-header-list-size";
+      this.refuseCall(stream, fields, Status.RESOURCE_EXHAUSTED, detail, 'headers_too_large');
       return;
     }
     const verdict = readRequest(fields, this.parts.prefix);
@@ -52,7 +53,7 @@ export class ClientConnection implements CallHome {
         return;
       }
       case 'status':
-        this.refuse(stream, refusal(this.parts, verdict.code, verdict.detail, verdict.reason), null);
+        this.refuseCall(stream, fields, verdict.code, verdict.detail, verdict.reason);
         return;
       case 'http':
         this.refuse(stream, verdict.headers, verdict.body);
@@ -70,6 +71,36 @@ export class ClientConnection implements CallHome {
   /** Ends every call UNAVAILABLE `drain_timeout` (D35). */
   abandonCalls(): void {
     for (const call of [...this.calls]) call.abandon();
+  }
+
+  /** A call that ends before it begins: told like any other, as its client is (D22: one stop reason per call). */
+  private refuseCall(
+    stream: Http2Stream,
+    fields: readonly HeaderField[],
+    code: StatusCode,
+    detail: string,
+    reason: StopReason,
+  ): void {
+    this.refuse(stream, refusal(this.parts, code, detail, reason), null);
+    const { observer, clock, nextCallId } = this.parts;
+    if (!observer.wants(code, 0)) return;
+    const now = clock.now();
+    observer.onCallEnded({
+      id: nextCallId(),
+      method: fields.find(({ name }) => name === ':path')?.value ?? '',
+      startedAt: now,
+      endedAt: now,
+      code,
+      // The words quote what the client sent, which belongs in no log.
+      message: '',
+      reason,
+      origin: 'proxy',
+      attempts: [],
+      retries: 0,
+      commit: null,
+      replayPeak: 0,
+      deadlineAt: null,
+    });
   }
 
   /** Answers a request that starts no call. */

@@ -50,6 +50,9 @@ interface Session {
   stopGoodbye: (() => void) | null;
 }
 
+/** What a client gets for its last bytes once `--drain-timeout` is over (ms). */
+const lastLinger = 100;
+
 export function createListener(parts: ProxyParts, options: ListenerOptions): Listener {
   const servers: net.Server[] = [];
   const bound: string[] = [];
@@ -118,7 +121,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     server.on('tlsClientError', (error, socket) => {
       // A probe that connects and goes away has done nothing wrong.
       const left = 'code' in error && error.code === 'ECONNRESET';
-      if (!left) options.onRefused(peerName(socket), `TLS handshake failed: ${error.message}`);
+      if (!left) options.onRefused(peerName(socket), handshakeProblem(error));
       socket.destroy();
     });
     return server;
@@ -182,7 +185,8 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     const tooLong = parts.alarms.set(parts.clock.now() + graceMs, () => {
       for (const { client, binding } of sessions) {
         client.abandonCalls();
-        binding.end();
+        // The time is over: what a peer that reads would take at once is all that is waited for.
+        binding.end(lastLinger);
       }
     });
     return new Promise((resolve) => {
@@ -231,4 +235,13 @@ function peerName(socket: net.Socket): string {
   const { remoteAddress, remotePort } = socket;
   if (remoteAddress === undefined) return 'a client';
   return showAddress({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
+}
+
+/** Why a client's TLS handshake failed, without OpenSSL's file names and addresses. */
+function handshakeProblem(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'ERR_SSL_HTTP_REQUEST') return 'spoke cleartext HTTP on a TLS port';
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'spoke something other than TLS on a TLS port';
+  if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return `did not finish its TLS handshake within ${helloTimeout} ms`;
+  return code === '' ? 'the TLS handshake failed' : `the TLS handshake failed (${code})`;
 }

@@ -1,8 +1,8 @@
 import type { Http2Connection, Http2Stream } from '../http2/types.js';
 
-interface Deferred {
+/** Window that one stream is owed. */
+interface Debt {
   readonly connection: Http2Connection;
-  readonly stream: Http2Stream;
   bytes: number;
 }
 
@@ -24,12 +24,12 @@ export interface RelayBudget {
 /** @param limit bytes, at least 0 */
 export function createRelayBudget(limit: number): RelayBudget {
   let waiting = 0;
-  let owed: Deferred[] = [];
+  let owed = new Map<Http2Stream, Debt>();
 
   function settle(): void {
     const due = owed;
-    owed = [];
-    for (const { connection, stream, bytes } of due) {
+    owed = new Map();
+    for (const [stream, { connection, bytes }] of due) {
       if (!stream.closed) connection.consume(stream, bytes);
     }
   }
@@ -43,11 +43,16 @@ export function createRelayBudget(limit: number): RelayBudget {
     },
     remove(bytes) {
       waiting -= bytes;
-      if (owed.length > 0 && waiting <= limit) settle();
+      if (owed.size > 0 && waiting <= limit) settle();
     },
     giveBack(connection, stream, bytes) {
-      if (waiting <= limit) connection.consume(stream, bytes);
-      else owed.push({ connection, stream, bytes });
+      if (waiting <= limit) {
+        connection.consume(stream, bytes);
+        return;
+      }
+      const debt = owed.get(stream);
+      if (debt === undefined) owed.set(stream, { connection, bytes });
+      else debt.bytes += bytes;
     },
   };
 }

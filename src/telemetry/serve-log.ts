@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { CallObserver } from '../proxy/observer.js';
 import type { BackendChange } from '../upstream/types.js';
+import { createBurst } from './burst.js';
 import { legible } from './legible.js';
 import { logReady, type ReadyFacts } from './logger.js';
 
@@ -15,7 +16,13 @@ export interface RunLog {
   warn(message: string): void;
 }
 
-export function createRunLog(logger: Logger, observer: CallObserver): RunLog {
+/** Lines about clients that were turned away: so many in so many milliseconds; the next line tells how many had none. */
+const mostRefusals = 20;
+const refusalWindow = 10_000;
+
+/** @param now the clock, in milliseconds */
+export function createRunLog(logger: Logger, observer: CallObserver, now: () => number): RunLog {
+  const refusals = createBurst(mostRefusals, refusalWindow);
   return {
     observer,
     onBackendChange(change) {
@@ -30,7 +37,11 @@ export function createRunLog(logger: Logger, observer: CallObserver): RunLog {
       if (event === 'lost' || event === 'connect_failed') logger.warn(fields, legible(detail));
       else logger.info(fields, legible(detail));
     },
-    onClientRefused: (peer, detail) => logger.warn({ peer }, `client refused: ${legible(detail)}`),
+    onClientRefused(peer, detail) {
+      const untold = refusals.take(now());
+      if (untold === null) return;
+      logger.warn({ peer, untold: untold === 0 ? undefined : untold }, `client refused: ${legible(detail)}`);
+    },
     onDefect: (error, call) =>
       logger.error({ call, err: error }, 'a defect of the proxy ended this call; please report it'),
     ready: ({ listen, admin, backends, config }) =>

@@ -60,9 +60,10 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
 
   // === UpstreamBackend ===
 
-  get link(): 'ready' | 'idle' | 'connecting' | 'backoff' | 'full' {
+  get link(): 'ready' | 'busy' | 'idle' | 'connecting' | 'backoff' | 'full' {
     const { state } = this.set;
-    return state !== 'backoff' && this.queue.size >= this.limits.queueLimit ? 'full' : state;
+    if (state !== 'backoff' && this.queue.size >= this.limits.queueLimit) return 'full';
+    return state === 'ready' && (this.queue.size > 0 || !this.set.hasRoom) ? 'busy' : state;
   }
 
   get generation(): Generation {

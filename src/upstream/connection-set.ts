@@ -81,6 +81,12 @@ export class ConnectionSet {
     return this.connecting === null ? 'idle' : 'connecting';
   }
 
+  /** Whether `open` would give a stream now. */
+  get hasRoom(): boolean {
+    for (const { connection } of this.up) if (connection !== null && connection.room > 0) return true;
+    return false;
+  }
+
   /** Connections that take streams. */
   get count(): number {
     return this.up.length;

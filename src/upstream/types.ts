@@ -36,7 +36,7 @@ export interface UpstreamBackend {
   readonly target: string;
   readonly endpoint: Endpoint;
   /** See balance/types.ts, Candidate. */
-  readonly link: 'ready' | 'idle' | 'connecting' | 'backoff' | 'full';
+  readonly link: 'ready' | 'busy' | 'idle' | 'connecting' | 'backoff' | 'full';
   /** Of the newest connection that came up. */
   readonly generation: Generation;
   /** Connections that take streams. */

@@ -5,6 +5,18 @@ import { client, method, one, pattern, retry } from '../../support/rig.js';
 const cancelled = 8;
 const firstWindow = 65_535;
 
+describe('A client that breaks a rule on its stream', () => {
+  it('content-length: its attempt is reset, and the record blames the request, not a cancel', async () => {
+    const { backend: b, client: c, proxy } = await one();
+    b.behave(() => {});
+    const call = c.call(method, { headers: [['content-length', '3']], messages: ['m'], end: false });
+    const stream = await b.nextStream();
+    expect(await stream.whenReset()).toBe(cancelled);
+    expect(await call.whenReset()).toBe(1);
+    expect(await proxy.call(0)).toMatchObject({ code: 13, reason: 'malformed_request', origin: 'proxy' });
+  });
+});
+
 describe('A client that cancels', () => {
   it.each([false, true])(
     'CAN-07: while the first attempt runs: it is reset, no other follows (after headers: %s)',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { behave } from '../../support/raw-peer.js';
 import { client, method, one, retry } from '../../support/rig.js';
+import { createVirtualTime } from '../../support/virtual-time.js';
 
 const fail = behave.failAfterRequest(14);
 
@@ -16,6 +17,44 @@ function readTimeout(value: string | undefined): number {
 function hold(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
+
+describe('A deadline between two looks at the clock', () => {
+  it.each(Array.from({ length: 12 }, (_, index) => index + 1))(
+    'CAN-04: passed at look %i while a place came free: ends the call, as nothing out of the ordinary',
+    async (look) => {
+      const virtual = createVirtualTime(1000);
+      let left = Number.POSITIVE_INFINITY;
+      const clock = {
+        now(): number {
+          left -= 1;
+          return left === Number.POSITIVE_INFINITY ? 1000 : left >= 0 ? 1099 : 1101;
+        },
+      };
+      const {
+        proxy: p,
+        backend: b,
+        client: c,
+      } = await one({
+        backend: { settings: [[3, 1]] },
+        proxy: { time: { clock, alarms: virtual.alarms }, flags: ['--backend-connections', '1'] },
+      });
+      b.behave(() => {});
+      const first = c.call(method);
+      const stream = await b.waitForStream(1);
+      const second = c.call(method, { headers: [['grpc-timeout', '100m']], messages: ['m'] });
+      await c.ping();
+      b.behave(behave.ok());
+      left = look;
+      stream.trailersOnly(0);
+      await first.done();
+      await c.ping();
+      // Whatever the alarm would have found.
+      virtual.advance(200);
+      expect([0, 4]).toContain((await second.done()).status);
+      expect(p.defects).toEqual([]);
+    },
+  );
+});
 
 describe('grpc-timeout to backends', () => {
   it('CAN-03, BR-56: is what is left: it falls over the attempts by each backoff at least, and is never 0', async () => {

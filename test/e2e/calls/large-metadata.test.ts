@@ -35,6 +35,8 @@ describe('Metadata that is too large', () => {
     expect(call.status).toBe(8);
     expect(call.trailer('hedgerow-stop-reason')).toBe('headers_too_large');
     expect(call.trailer('hedgerow-retries')).toBe('0');
+    // It is that backend's answer that the client is told of.
+    expect(call.trailer('hedgerow-backend')).toBe(b.name);
     expect(await proxy.call(0)).toMatchObject({ reason: 'headers_too_large', origin: 'proxy' });
     expect((await c.call(method).done()).status).toBe(0);
     expect(b.streams).toHaveLength(2);

@@ -23,9 +23,11 @@ describe('What is no call', () => {
   ] as readonly (readonly [string, Line[]])[])(
     '%s grpc-timeout is INTERNAL malformed_request, no backend contacted: %j',
     async (_, headers) => {
-      const { client: c, backend: b } = await one();
+      const { proxy: p, client: c, backend: b } = await one();
       const call = await c.call(method, { headers }).done();
       expect(call.status).toBe(13);
+      // Told to operators like any other call that failed (D22).
+      expect(await p.call(0)).toMatchObject({ method, code: 13, reason: 'malformed_request', attempts: [] });
       expect(call.trailersOnly).toBe(true);
       expect(call.trailer('hedgerow-stop-reason')).toBe('malformed_request');
       expect(call.trailer('hedgerow-retries')).toBe('0');

@@ -284,7 +284,7 @@ describe('the output', () => {
     program.signal('SIGTERM');
     expect(await program.exited()).toBe(0);
     await backend.close();
-    expect(program.lines.filter(({ msg }) => msg === 'call')).toHaveLength(4);
+    expect(program.lines.filter(({ msg }) => msg === 'call')).toHaveLength(5);
     expect(program.out).toContain('plain words');
     expect(program.out + program.err).not.toContain(secret);
   });

@@ -61,7 +61,7 @@ describe('TLS for clients', () => {
 
   it.each([
     ['offers no ALPN', undefined, /did not offer the ALPN protocol h2/],
-    ['offers http/1.1 alone', ['http/1.1'], /ALPN|TLS handshake failed/],
+    ['offers http/1.1 alone', ['http/1.1'], /ALPN|the TLS handshake failed \(ERR_SSL/],
   ])('a client that %s is closed and logged', async (_what, protocols, words) => {
     const program = await serve([...secured, ...down], { files });
     const socket = await securely(program, protocols === undefined ? {} : { ALPNProtocols: protocols });
@@ -70,14 +70,14 @@ describe('TLS for clients', () => {
   });
 
   it.each([
-    ['HTTP/1.x', 'GET / HTTP/1.1\r\n\r\n'],
-    ['cleartext HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-  ])('a client that speaks %s is closed and logged', async (_what, bytes) => {
+    ['HTTP/1.x', 'GET / HTTP/1.1\r\n\r\n', /spoke cleartext HTTP on a TLS port$/],
+    ['cleartext HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /on a TLS port$|\(ERR_SSL_[A-Z_]+\)$/],
+  ])('a client that speaks %s is closed and logged, without the words of OpenSSL', async (_what, bytes, words) => {
     const program = await serve([...secured, ...down], { files });
     const socket = net.connect({ port: await program.port(), host: '127.0.0.1' });
     socket.write(bytes);
     await closed(socket);
-    expect(await program.line(({ msg }) => /TLS handshake failed/.test(String(msg)))).toMatchObject({
+    expect(await program.line(({ msg }) => words.test(String(msg)))).toMatchObject({
       level: 40,
       peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     });

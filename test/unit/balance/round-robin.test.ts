@@ -211,3 +211,19 @@ it('D16: every pick comes from the best tier that has a member', () => {
     }),
   );
 });
+
+describe('a backend whose streams are all taken', () => {
+  it('is passed over while another takes a stream at once, for first attempts and for steered ones', () => {
+    const candidates = pool('a:busy b c:busy');
+    const picker = createRoundRobin();
+    expect(picks(picker, candidates, 3)).toBe('bbb');
+    expect(name(picker.pick(candidates, ids('c'), []))).toBe('b');
+  });
+
+  it('is waited for where nothing else is left, rather than one that was tried', () => {
+    const candidates = pool('a:busy b:backoff');
+    const picker = createRoundRobin();
+    expect(name(picker.pick(candidates, [], []))).toBe('a');
+    expect(name(picker.pick(pool('a b:busy'), ids('a'), []))).toBe('b');
+  });
+});

@@ -23,11 +23,30 @@ describe('trailers for the client', () => {
     expect(stated[1]?.value).toContain('no grpc-status');
   });
 
-  it.each(['0', '14', '300', 'abc'])('SM-14, SM-39: with grpc-status %s are the same list, untouched', (status) => {
+  it.each(['0', '14', '300'])('SM-14: with grpc-status %s are the same list, untouched', (status) => {
     const trailers = lines([
       ['grpc-status', status],
       ['grpc-message', 'm'],
     ]);
     expect(statedTrailers(trailers, judgeTrailers(trailers))).toBe(trailers);
   });
+
+  it.each([[['abc']], [['-1']], [['14', '13']]])(
+    'SM-39: grpc-status %s gives way to UNKNOWN, once, behind the pseudo-headers',
+    (values) => {
+      const trailers = lines([
+        [':status', '200'],
+        ['x-first', '1'],
+        ...values.map((value): [string, string] => ['grpc-status', value]),
+        ['grpc-message', 'm'],
+      ]);
+      const end = judgeTrailers(trailers);
+      expect(statedTrailers(trailers, end).map(({ name, value }) => [name, value])).toEqual([
+        [':status', '200'],
+        ['grpc-status', '2'],
+        ['grpc-message', end.message],
+        ['x-first', '1'],
+      ]);
+    },
+  );
 });

@@ -79,4 +79,46 @@ describe('SliceQueue', () => {
     queue.drain(rest.take);
     expect(seen + rest.text).toBe(expected);
   });
+
+  it('gathers a flood of tiny slices, and pins none of the socket reads that they came in', () => {
+    const queue = new SliceQueue();
+    const reads = Array.from({ length: 20 }, () => Buffer.alloc(64 * 1024, 'x'));
+    for (const read of reads) for (let at = 0; at < 100; at += 1) queue.push(read, at, at + 1);
+    let offers = 0;
+    queue.drain((chunk, start, end) => {
+      offers += 1;
+      expect(reads).not.toContain(chunk);
+      expect(chunk.buffer.byteLength).toBeLessThanOrEqual(16 * 1024);
+      return end - start;
+    });
+    expect(offers).toBeLessThan(10);
+    expect(queue.bytes).toBe(0);
+  });
+
+  it('goes on in order when what waits is taken, in part, while more comes', () => {
+    const queue = new SliceQueue();
+    let text = '';
+    const read = Buffer.from(Array.from({ length: 4096 }, (_, i) => i % 251));
+    let pushed = 0;
+    let taken = 0;
+    for (let step = 0; pushed < 4000; step += 1) {
+      const size = (step * 7) % 13;
+      queue.push(read, pushed, pushed + size);
+      pushed += size;
+      const room = (step * 5) % 11;
+      let left = room;
+      taken += queue.drain((chunk, start, end) => {
+        const count = Math.min(left, end - start);
+        text += Buffer.from(chunk.subarray(start, start + count)).toString('latin1');
+        left -= count;
+        return count;
+      });
+      expect(queue.bytes).toBe(pushed - taken);
+    }
+    queue.drain((chunk, start, end) => {
+      text += Buffer.from(chunk.subarray(start, end)).toString('latin1');
+      return end - start;
+    });
+    expect(Buffer.from(text, 'latin1').equals(read.subarray(0, pushed))).toBe(true);
+  });
 });

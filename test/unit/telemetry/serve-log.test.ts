@@ -9,7 +9,7 @@ import { Lines } from './lines.js';
 function logged(act: (log: RunLog) => void): Record<string, unknown> {
   const lines = new Lines();
   const logger = createLogger({ level: 'info', format: 'json', destination: lines });
-  act(createRunLog(logger, createAccessLog(logger, 'all')));
+  act(createRunLog(logger, createAccessLog(logger, 'all'), () => 0));
   const [line, ...more] = lines.objects;
   expect(more).toEqual([]);
   return line ?? {};

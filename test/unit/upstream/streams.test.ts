@@ -18,7 +18,7 @@ describe('streams within the peer’s limit', () => {
     scene.link(2).settings(1);
     expect(scene.links.length).toBe(3);
     expect(opened(callers)).toEqual([true, true, true, false, false]);
-    expect(scene.backend).toMatchObject({ connections: 3, inFlight: 3, queued: 2, link: 'ready' });
+    expect(scene.backend).toMatchObject({ connections: 3, inFlight: 3, queued: 2, link: 'busy' });
     const [first, second, third, fourth, fifth] = callers as [Caller, Caller, Caller, Caller, Caller];
     scene.finish(third);
     expect(opened([fourth, fifth])).toEqual([true, false]);
@@ -68,11 +68,11 @@ describe('streams within the peer’s limit', () => {
     const scene = Scene.up(1, { backendConnections: 1, queueLimit: 2 });
     const first = scene.call();
     scene.call();
-    expect(scene.backend.link).toBe('ready');
+    expect(scene.backend.link).toBe('busy');
     scene.call();
     expect(scene.backend.link).toBe('full');
     scene.finish(first);
-    expect(scene.backend.link).toBe('ready');
+    expect(scene.backend.link).toBe('busy');
   });
 
   it('is full while it connects, too', () => {
@@ -95,7 +95,7 @@ describe('streams within the peer’s limit', () => {
   it('a peer that permits no streams is up, and calls wait until it permits one', () => {
     const scene = Scene.up(0, { backendConnections: 2 });
     const caller = scene.call();
-    expect(scene.backend.link).toBe('ready');
+    expect(scene.backend.link).toBe('busy');
     scene.link(1).settings(0);
     scene.time.advance(60_000);
     expect(scene.links.length).toBe(2);
@@ -165,7 +165,7 @@ describe('streams within the peer’s limit', () => {
     const waiting = scene.call();
     scene.link(1).close('connect refused (ECONNREFUSED)');
     expect(waiting.heard).toEqual([]);
-    expect(scene.backend).toMatchObject({ link: 'ready', nextConnectAt: null });
+    expect(scene.backend).toMatchObject({ link: 'busy', nextConnectAt: null });
     expect(scene.untilConnect(3)).toBe(250);
     scene.finish(first);
     expect(waiting.heard).toEqual(['opened']);
@@ -297,7 +297,7 @@ describe('GOAWAY', () => {
       scene.link(i).goaway(0);
     }
     expect(waiting.heard).toEqual([]);
-    expect(scene.backend.link).toBe('ready');
+    expect(scene.backend.link).toBe('busy');
     expect(scene.changes.at(-1)).toMatchObject({ event: 'draining', retryIn: 250 });
     scene.finish(first);
     expect(waiting.heard).toEqual(['opened']);

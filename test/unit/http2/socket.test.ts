@@ -1,0 +1,81 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { createConnection } from '../../../src/http2/connection.js';
+import { bindSocket } from '../../../src/http2/socket.js';
+import { defaultHttp2Settings } from '../../../src/http2/types.js';
+import { frame, preface, settings, Type } from '../../support/frames.js';
+import { createVirtualTime } from '../../support/virtual-time.js';
+
+/** A socket whose peer reads nothing: all that is written stays in its buffer. */
+class StuckSocket extends EventEmitter {
+  destroyed = false;
+  writableEnded = false;
+  writableLength = 0;
+  private paused = false;
+
+  write(bytes: Uint8Array): boolean {
+    this.writableLength += bytes.length;
+    return false;
+  }
+  cork(): void {}
+  uncork(): void {}
+  pause(): void {
+    this.paused = true;
+  }
+  resume(): void {
+    this.paused = false;
+  }
+  isPaused(): boolean {
+    return this.paused;
+  }
+  end(): void {
+    this.writableEnded = true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+function bind() {
+  const time = createVirtualTime();
+  const socket = new StuckSocket();
+  const binding = bindSocket(socket as unknown as Socket, {
+    create: (events) => createConnection('server', defaultHttp2Settings, events),
+    turn: time.turn,
+    alarms: time.alarms,
+    clock: time.clock,
+    events: { onRequest() {}, onSettings() {}, onGoaway() {}, onStreamClosed() {}, onFailed() {}, onClosed() {} },
+  });
+  binding.start();
+  socket.emit('data', Buffer.concat([preface, settings()]));
+  time.endTurn();
+  return { time, socket, binding };
+}
+
+test('a peer that does not read is not read from once its answers pile up, and is again when it has taken them', () => {
+  const { time, socket } = bind();
+  const pings = Buffer.concat(Array.from({ length: 1000 }, () => frame(Type.ping, 0, 0, Buffer.alloc(8))));
+  let turns = 0;
+  for (; turns < 1000 && !socket.isPaused(); turns += 1) {
+    socket.emit('data', pings);
+    time.endTurn();
+  }
+  expect(socket.isPaused()).toBe(true);
+  expect(socket.writableLength).toBeLessThan(1024 * 1024 + 2 * pings.length);
+  socket.writableLength = 0;
+  socket.emit('drain');
+  expect(socket.isPaused()).toBe(false);
+});
+
+test('the end of a connection waits for the peer so long, or as long as the last word on it says', () => {
+  const { time, socket, binding } = bind();
+  binding.end();
+  time.advance(1000);
+  expect(socket.destroyed).toBe(false);
+  binding.end(100);
+  time.advance(99);
+  expect(socket.destroyed).toBe(false);
+  time.advance(1);
+  expect(socket.destroyed).toBe(true);
+});
