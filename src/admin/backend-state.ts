@@ -1,3 +1,4 @@
+import { formatEndpoint } from '../upstream/endpoint.js';
 import type { UpstreamBackend } from '../upstream/types.js';
 
 /** One row of `/backends`. Names are stable (contract, Admin HTTP). */
@@ -24,12 +25,11 @@ export function isUp({ connections }: UpstreamBackend): boolean {
 /** @param now clock milliseconds */
 export function describeBackend(backend: UpstreamBackend, now: number): BackendRow {
   const { id, name, target, endpoint, link, inFlight, queued, connections, generation, lastError } = backend;
-  const address = endpoint.kind === 'unix' ? `unix:${endpoint.path}` : joinHostPort(endpoint.host, endpoint.port);
   const { nextConnectAt } = backend;
   return {
     name: id,
     group: name,
-    address,
+    address: formatEndpoint(endpoint),
     target,
     state: isUp(backend) ? 'ready' : link === 'backoff' ? 'down' : 'connecting',
     in_flight: inFlight,
@@ -39,8 +39,4 @@ export function describeBackend(backend: UpstreamBackend, now: number): BackendR
     last_error: lastError,
     next_connect_in_ms: nextConnectAt === null ? null : Math.max(0, Math.round(nextConnectAt - now)),
   };
-}
-
-function joinHostPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

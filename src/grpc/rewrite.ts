@@ -67,25 +67,15 @@ function authorityLine(authority: string): MetadataField {
   return line;
 }
 
-/** A backend's initial metadata as the client gets it: without the prefix's keys, with ours (contract, Metadata). */
-export function answerHeaders(
+/**
+ * A backend's initial metadata, trailers or Trailers-Only answer as the client gets it: without the prefix's keys, with ours
+ * (contract, Metadata).
+ */
+export function answerFields(
   fields: readonly MetadataField[],
   prefix: string,
   added: readonly MetadataField[],
 ): MetadataField[] {
-  return withOurs(fields, prefix, added);
-}
-
-/** A backend's trailers, or its Trailers-Only answer, as the client gets them. */
-export function answerTrailers(
-  fields: readonly MetadataField[],
-  prefix: string,
-  added: readonly MetadataField[],
-): MetadataField[] {
-  return withOurs(fields, prefix, added);
-}
-
-function withOurs(fields: readonly MetadataField[], prefix: string, added: readonly MetadataField[]): MetadataField[] {
   const list: MetadataField[] = [];
   const first = prefix.charCodeAt(0);
   for (const line of fields) {

@@ -1,5 +1,5 @@
 import type { MetadataField } from '../grpc/metadata.js';
-import { answerHeaders, answerTrailers, ownAnswer, ownTrailers } from '../grpc/rewrite.js';
+import { answerFields, ownAnswer, ownTrailers } from '../grpc/rewrite.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import { ErrorCode, type Http2Connection, type Http2Stream } from '../http2/types.js';
@@ -13,7 +13,7 @@ export function initialAnswer(
   fields: readonly MetadataField[],
   backend: string | null,
 ): MetadataField[] {
-  return answerHeaders(fields, parts.prefix, parts.notes.initial(backend));
+  return answerFields(fields, parts.prefix, parts.notes.initial(backend));
 }
 
 /** How a call ends, for its client. */
@@ -46,7 +46,7 @@ export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts:
   const { trailers, code, message, backend, retries, reason } = end;
   const make = end.afterHeaders ? ownTrailers : ownAnswer;
   const notes = parts.notes.trailers(backend, retries, code === Status.OK ? null : reason);
-  const fields = trailers === null ? make(code, spoken(message), notes) : answerTrailers(trailers, parts.prefix, notes);
+  const fields = trailers === null ? make(code, spoken(message), notes) : answerFields(trailers, parts.prefix, notes);
   const whole = connection.sendHeaders(stream, fields, true);
   if (!whole) {
     const short = parts.notes.trailers(backend, retries, answerTooLarge.reason);

@@ -150,7 +150,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
   }
 
   /** Ends the attempt from our side; nothing more is heard of it. */
-  cancel(code: number = ErrorCode.CANCEL): void {
+  cancel(): void {
     if (this.reported) return;
     this.reported = true;
     this.cancelled = this.end === null;
@@ -159,7 +159,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
       this.waitingAt.cancel(this);
       this.waitingAt = null;
     }
-    this.release(code);
+    this.release();
   }
 
   /** The client has room: passes on what waits. */
@@ -190,7 +190,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
     }
   }
 
-  onData(stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
+  onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.reported) return;
     try {
       const length = end - start;
@@ -202,7 +202,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
           this.parts.relay.add(length - taken);
         }
       }
-      if (endStream && stream === this.stream) this.settle(judgeMissingTrailers());
+      if (endStream) this.settle(judgeMissingTrailers());
     } catch (error) {
       this.owner.attemptFailed(error);
     }
@@ -263,15 +263,15 @@ export class Attempt implements StreamEvents, StreamWaiter {
     if (this.reported) return;
     this.reported = true;
     this.endedAt = this.parts.clock.now();
-    this.release(ErrorCode.CANCEL);
+    this.release();
     this.owner.attemptEnded(this);
   }
 
-  private release(code: number): void {
+  private release(): void {
     const dropped = this.queue.clear();
     if (dropped > 0) this.parts.relay.remove(dropped);
     this.reader?.close();
-    if (this.stream !== null && !this.stream.closed) this.connection?.reset(this.stream, code);
+    if (this.stream !== null && !this.stream.closed) this.connection?.reset(this.stream, ErrorCode.CANCEL);
   }
 
   private giveBack(bytes: number): void {

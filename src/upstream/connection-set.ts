@@ -127,7 +127,7 @@ export class ConnectionSet {
       return;
     }
     // While none is ready those in `up` are about to end: what follows is decided when the cause is known.
-    const crowded = owner.waiting && this.state === 'ready' && this.roomiest() === null;
+    const crowded = owner.waiting && this.state === 'ready' && !this.hasRoom;
     if (crowded && up.length < limits.backendConnections) this.connect();
   }
 

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { millis } from '../../../src/grpc/millis.js';
 import { type IncomingCall, readRequest } from '../../../src/grpc/request.js';
-import {
-  type AttemptOptions,
-  answerHeaders,
-  answerTrailers,
-  attemptFields,
-  ownAnswer,
-  ownTrailers,
-} from '../../../src/grpc/rewrite.js';
+import { type AttemptOptions, answerFields, attemptFields, ownAnswer, ownTrailers } from '../../../src/grpc/rewrite.js';
 import { lines, pairs } from './lines.js';
 
 const prefix = 'hedgerow-';
@@ -152,10 +145,7 @@ describe('the request of an attempt', () => {
   });
 });
 
-describe.each([
-  ['initial metadata', answerHeaders],
-  ['trailers', answerTrailers],
-])('a backend’s %s', (_what, rewrite) => {
+describe('a backend’s metadata, initial and trailing', () => {
   const added = lines([['hedgerow-backend', 'b1']]);
 
   it('MD-15: pass line by line, lose the prefix’s keys and gain ours at the end', () => {
@@ -170,7 +160,7 @@ describe.each([
       ['hedgerows', 'kept'],
       ['date', 'today'],
     ]);
-    expect(pairs(rewrite(fields, prefix, added))).toEqual([
+    expect(pairs(answerFields(fields, prefix, added))).toEqual([
       [':status', '200'],
       ['content-type', 'application/grpc'],
       ['grpc-status', '14'],
@@ -184,7 +174,7 @@ describe.each([
 
   it('are left as they came', () => {
     const fields = lines([['grpc-status', '0']]);
-    const list = rewrite(fields, prefix, added);
+    const list = answerFields(fields, prefix, added);
     expect(fields).toHaveLength(1);
     expect(list[0]).toBe(fields[0]);
     expect(list[1]).toBe(added[0]);
