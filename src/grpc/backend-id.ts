@@ -7,3 +7,6 @@ export type BackendId = string & { readonly [kind]: 'backend' };
 export function backendId(name: string): BackendId {
   return name as BackendId;
 }
+
+/** What a pin or an exclude names: a backend's id, or the name of a group and with it any member. Lower case. */
+export type TargetName = string;

@@ -1,8 +1,8 @@
-import type { BackendId } from '../grpc/backend-id.js';
-import type { Millis } from '../grpc/millis.js';
+import { type Millis, millis } from '../grpc/millis.js';
 import { Status } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
-import { isDebit, judge } from './ladder.js';
+import { type CallState, type LiveAttempt, liveAttempt } from './call-state.js';
+import { isDebit, judge, type Verdict } from './ladder.js';
 import type {
   AttemptCause,
   AttemptId,
@@ -10,9 +10,9 @@ import type {
   CallEvent,
   CancelCause,
   CommitCause,
+  Constraint,
   Decision,
   Env,
-  Plan,
 } from './types.js';
 
 /*
@@ -24,41 +24,6 @@ import type {
  * No timer is set and none is cancelled: what is due is in the state, and `wakeAt` is read from it after each event.
  */
 
-/** An attempt that was started and has neither ended nor been cancelled. */
-interface LiveAttempt {
-  readonly id: AttemptId;
-  /** What it was told in grpc-previous-rpc-attempts; a transparent repeat is told the same (MD-03). */
-  readonly previous: number;
-}
-
-/** One call. To be read, by tests and by the check of invariants; written by `transition` alone. */
-export interface CallState {
-  readonly plan: Plan;
-  readonly maxTransparent: number;
-  phase: 'new' | 'running' | 'over';
-  policy: 'on' | 'off';
-  deadlineAt: Millis | null;
-  live: readonly LiveAttempt[];
-  /** When the next policy attempt is to start: the first, or a retry whose wait is running. */
-  dueAt: Millis | null;
-  /** Set with nothing live: the attempt that is due is born committed (DIS-26). */
-  commit: CommitCause | null;
-  /** Attempts of any kind. */
-  started: number;
-  /** Policy attempts. */
-  counted: number;
-  /** Waits since the start or the last pushback. */
-  backoffs: number;
-  unsentRepeats: number;
-  refusedRepeated: boolean;
-  /** Backends that attempts were placed on, in order, none twice. Replaced, not written to: decisions hand it out. */
-  tried: readonly BackendId[];
-  /** Every attempt that ended so far found no backend. */
-  onlyUnplaced: boolean;
-  /** The last attempt that ended with a backend's word: its status beats a later failure to find one (D12, No backend). */
-  told: AttemptId | null;
-}
-
 /** What one event led to. */
 export interface Step {
   readonly state: CallState;
@@ -69,37 +34,10 @@ export interface Step {
 }
 
 type Ended = Extract<CallEvent, { type: 'attemptEnded' }>;
+type Overflowed = Extract<CallEvent, { type: 'bufferOverflowed' }>;
 
-const untried: readonly BackendId[] = [];
 const success: Decision = { type: 'countThrottle', as: 'success' };
 const failure: Decision = { type: 'countThrottle', as: 'failure' };
-
-/**
- * A call that has not begun: its first event is `started`.
- *
- * @param plan in force for the call's whole life, whatever is loaded meanwhile (CFG-10)
- * @param options.maxTransparent the most repeats of attempts that were never sent
- */
-export function createCall(plan: Plan, options: { readonly maxTransparent: number }): CallState {
-  return {
-    plan,
-    maxTransparent: options.maxTransparent,
-    phase: 'new',
-    policy: 'on',
-    deadlineAt: null,
-    live: [],
-    dueAt: null,
-    commit: null,
-    started: 0,
-    counted: 0,
-    backoffs: 0,
-    unsentRepeats: 0,
-    refusedRepeated: false,
-    tried: untried,
-    onlyUnplaced: true,
-    told: null,
-  };
-}
 
 /**
  * Takes one event. The state is changed in place and handed back: the caller owns it alone and keeps no older one. The
@@ -112,8 +50,8 @@ export function transition(state: CallState, event: CallEvent, env: Env): Step {
     // D12, rows 1 and 2: at the deadline and after it only the client's own cancel is still heard.
     if (isLate(state, env.now) && !(event.type === 'aborted' && event.by === 'client')) expire(state, event, out);
     else {
-      take(state, event, env, out);
-      startDue(state, env.now, out);
+      const debit = take(state, event, env, out);
+      startDue(state, env, debit, out);
     }
   }
   return { state, decisions: out, wakeAt: wakeAt(state) };
@@ -123,6 +61,7 @@ function begin(state: CallState, event: Extract<CallEvent, { type: 'started' }>,
   if (state.phase !== 'new') return;
   state.phase = 'running';
   state.policy = event.policy;
+  state.placement = event.placement;
   state.deadlineAt = event.deadlineAt;
   state.dueAt = now;
 }
@@ -134,117 +73,181 @@ function isLate(state: CallState, now: Millis): boolean {
 /** The deadline ends the call; an attempt that failed by itself just now debits all the same (D12, Token debit). */
 function expire(state: CallState, event: CallEvent, out: Decision[]): void {
   if (event.type === 'attemptEnded' && endLive(state, event.attempt) !== null) {
-    if (event.code !== Status.OK && isDebit(state.plan, event)) out.push(failure);
+    if (event.code !== Status.OK && isDebit(state, event)) out.push(failure);
   }
   cancelLive(state, 'deadline', null, out);
   finish(state, { code: Status.DEADLINE_EXCEEDED, detail: 'the deadline passed' }, 'deadline_exceeded', out);
 }
 
-function take(state: CallState, event: CallEvent, env: Env, out: Decision[]): void {
+/** @returns whether the event took a token */
+function take(state: CallState, event: CallEvent, env: Env, out: Decision[]): boolean {
   switch (event.type) {
     case 'started': // begin() made the first attempt due
     case 'woke': // what is due starts after every event
-      return;
+      return false;
     case 'attemptPlaced':
-      if (isLive(state, event.attempt) && !state.tried.includes(event.backend))
+      if (liveAttempt(state, event.attempt) !== null && !state.tried.includes(event.backend))
         state.tried = [...state.tried, event.backend];
-      return;
+      return false;
     case 'headersReceived':
-      if (state.commit === null && isLive(state, event.attempt)) commit(state, event.attempt, 'headers', out);
-      return;
+      if (state.commit === null && liveAttempt(state, event.attempt) !== null)
+        commit(state, event.attempt, 'headers', out);
+      return false;
     case 'attemptEnded':
-      end(state, event, env, out);
-      return;
+      return end(state, event, env, out);
     case 'bufferOverflowed':
-      if (state.commit === null) overflow(state, event.limit, out);
-      return;
+      if (state.commit === null) overflow(state, event, out);
+      return false;
     case 'rejected':
       cancelLive(state, 'rejected', null, out);
       finish(state, { code: event.code, detail: event.detail }, event.reason, out);
-      return;
+      return false;
     case 'aborted':
       cancelLive(state, event.by, null, out);
       if (event.by === 'client')
         finish(state, { code: Status.CANCELLED, detail: 'the client cancelled' }, 'client_cancelled', out);
       else finish(state, { code: Status.UNAVAILABLE, detail: 'the proxy is shutting down' }, 'drain_timeout', out);
-      return;
+      return false;
     default:
       event satisfies never;
+      return false;
   }
 }
 
 // === Attempts ===
 
-function end(state: CallState, event: Ended, env: Env, out: Decision[]): void {
+/** @returns whether the end took a token */
+function end(state: CallState, event: Ended, env: Env, out: Decision[]): boolean {
   const attempt = endLive(state, event.attempt);
-  if (attempt === null) return;
+  if (attempt === null) return false;
   if (event.code === Status.OK) {
     // A6, Throttling: every call that ends OK credits, whatever its policy (THR-15).
     out.push(success);
     if (state.commit === null) commit(state, attempt.id, 'ok', out);
     finish(state, { from: attempt.id }, 'ok', out);
-    return;
+    return false;
   }
   state.onlyUnplaced &&= event.reach === 'unplaced';
+  state.last = attempt.id;
   if (event.reach === 'processed' || event.reach === 'refused') state.told = attempt.id;
-  const debit = isDebit(state.plan, event);
-  const verdict = judge({
-    end: event,
-    now: env.now,
-    deadlineAt: state.deadlineAt,
-    plan: state.plan,
-    policy: state.policy,
-    commit: state.commit,
-    unsentLeft: state.unsentRepeats < state.maxTransparent,
-    refusalLeft: !state.refusedRepeated,
-    counted: state.counted,
-    onlyUnplaced: state.onlyUnplaced,
-    backoffs: state.backoffs,
-    throttled: env.throttled(debit),
-    random: env.random,
-  });
+  const debit = isDebit(state, event);
+  const verdict = judge(state, event, { now: env.now, throttled: env.throttled(debit), random: env.random });
   if (verdict.kind === 'transparent') {
     if (event.reach === 'unsent') state.unsentRepeats += 1;
     else state.refusedRepeated = true;
-    start(state, 'transparent', attempt.previous, out);
-    return;
+    start(state, 'transparent', attempt.previous, attempt.onlyOn, out);
+    return false;
   }
   if (debit) out.push(failure);
-  if (verdict.kind === 'stop') {
-    finish(state, { from: state.told ?? attempt.id }, verdict.reason, out);
-    return;
-  }
-  // A6, Pushback: after one that was obeyed, backoff starts again from initialBackoff.
-  state.backoffs = event.pushback.kind === 'after' ? 0 : state.backoffs + 1;
-  state.dueAt = verdict.at;
+  follow(state, verdict, event, env.now, out);
+  return debit;
 }
 
-function startDue(state: CallState, now: Millis, out: Decision[]): void {
-  if (state.dueAt === null || now < state.dueAt) return;
+function follow(
+  state: CallState,
+  verdict: Exclude<Verdict, { kind: 'transparent' }>,
+  { pushback }: Ended,
+  now: Millis,
+  out: Decision[],
+): void {
+  switch (verdict.kind) {
+    case 'stop':
+      cancelLive(state, 'superseded', null, out);
+      conclude(state, verdict.reason, out);
+      return;
+    case 'hold':
+      hold(state, verdict.reason, out);
+      return;
+    case 'retry':
+      // A6, Pushback: after one that was obeyed, backoff starts again from initialBackoff.
+      state.backoffs = pushback.kind === 'after' ? 0 : state.backoffs + 1;
+      state.dueAt = verdict.at;
+      return;
+    case 'hedge':
+      if (state.held !== null) hold(state, state.held, out);
+      else if (verdict.pushed) pushBack(state, verdict.at);
+      // A6, Hedging: a non-fatal failure brings the next hedge forward to now, but not past a pushback.
+      else if (state.pushedUntil === null) state.dueAt = now;
+      return;
+    default:
+      verdict satisfies never;
+  }
+}
+
+/** A6, Pushback: the next hedge waits; of two pushbacks the one that is due later stands. */
+function pushBack(state: CallState, at: Millis): void {
+  if (state.pushedUntil !== null && state.pushedUntil >= at) return;
+  state.pushedUntil = at;
+  state.dueAt = at;
+}
+
+/** No further hedge; those in flight go on, and with none left the call ends. The first reason stands: it made the difference. */
+function hold(state: CallState, reason: StopReason, out: Decision[]): void {
+  state.held ??= reason;
   state.dueAt = null;
+  state.pushedUntil = null;
+  if (state.live.length === 0) conclude(state, state.held, out);
+}
+
+function startDue(state: CallState, env: Env, debit: boolean, out: Decision[]): void {
+  while (state.dueAt !== null && env.now >= state.dueAt) {
+    if (state.counted > 0 && state.plan.kind === 'hedge' && env.throttled(debit)) {
+      // A6, Throttling: read for a hedge when it is due (THR-20).
+      hold(state, 'throttled', out);
+      return;
+    }
+    state.dueAt = null;
+    state.pushedUntil = null;
+    startCounted(state, env.now, out);
+  }
+}
+
+/** The next policy attempt: the first, a retry or a hedge. */
+function startCounted(state: CallState, now: Millis, out: Decision[]): void {
+  const { plan, placement } = state;
   const previous = state.counted;
   state.counted += 1;
-  const id = start(state, previous === 0 ? 'first' : 'retry', previous, out);
+  const cause = previous === 0 ? 'first' : plan.kind === 'hedge' ? 'hedge' : 'retry';
+  const id = start(state, cause, previous, constraintOf(state), out);
   if (state.commit !== null) out.push({ type: 'commit', attempt: id, cause: state.commit });
+  else if (plan.kind === 'hedge' && state.policy === 'on' && placement.kind !== 'only') {
+    // A6, Hedging: one more every hedgingDelay, until maxAttempts are out.
+    if (state.counted < plan.maxAttempts) state.dueAt = millis(now + plan.delay);
+  }
 }
 
-function start(state: CallState, cause: AttemptCause, previous: number, out: Decision[]): AttemptId {
+/** Where the next policy attempt has to go; `counted` includes it. */
+function constraintOf({ placement, counted }: CallState): Constraint | null {
+  switch (placement.kind) {
+    case 'any':
+      return null;
+    case 'only':
+      return { target: placement.target, strict: true };
+    case 'firstOnly':
+      return counted === 1 ? { target: placement.target, strict: false } : null;
+    default:
+      return placement satisfies never;
+  }
+}
+
+function start(
+  state: CallState,
+  cause: AttemptCause,
+  previous: number,
+  onlyOn: Constraint | null,
+  out: Decision[],
+): AttemptId {
   state.started += 1;
   const id = state.started;
-  state.live = [...state.live, { id, previous }];
-  out.push({ type: 'startAttempt', attempt: id, cause, previous, avoid: state.tried });
+  state.live = [...state.live, { id, previous, onlyOn }];
+  out.push({ type: 'startAttempt', attempt: id, cause, previous, avoid: state.tried, onlyOn });
   return id;
-}
-
-function isLive(state: CallState, id: AttemptId): boolean {
-  return state.live.some((attempt) => attempt.id === id);
 }
 
 /** Takes an attempt that ended by itself off the list; null where it was over before. */
 function endLive(state: CallState, id: AttemptId): LiveAttempt | null {
-  const ended = state.live.find((attempt) => attempt.id === id);
-  if (ended === undefined) return null;
-  state.live = state.live.filter((attempt) => attempt !== ended);
+  const ended = liveAttempt(state, id);
+  if (ended !== null) state.live = state.live.filter((attempt) => attempt !== ended);
   return ended;
 }
 
@@ -256,11 +259,24 @@ function cancelLive(state: CallState, why: CancelCause, keep: AttemptId | null, 
 
 // === Commit and end ===
 
-function overflow(state: CallState, limit: BufferLimit, out: Decision[]): void {
+function overflow(state: CallState, { limit, sent }: Overflowed, out: Decision[]): void {
   const cause = bufferCauses[limit];
-  const [attempt] = state.live;
-  if (attempt === undefined) state.commit = cause;
-  else commit(state, attempt.id, cause, out);
+  const survivor = mostSent(state.live, sent);
+  if (survivor === null) state.commit = cause;
+  else commit(state, survivor.id, cause, out);
+}
+
+/** A6, Retry buffer: the attempt that has sent most is kept; of equals the earliest (D25). */
+function mostSent(live: readonly LiveAttempt[], sent: ReadonlyMap<AttemptId, number>): LiveAttempt | null {
+  let best: LiveAttempt | null = null;
+  let most = -1;
+  for (const attempt of live) {
+    const bytes = sent.get(attempt.id) ?? 0;
+    if (bytes <= most) continue;
+    best = attempt;
+    most = bytes;
+  }
+  return best;
 }
 
 const bufferCauses: Readonly<Record<BufferLimit, CommitCause>> = {
@@ -271,8 +287,17 @@ const bufferCauses: Readonly<Record<BufferLimit, CommitCause>> = {
 
 function commit(state: CallState, attempt: AttemptId, cause: CommitCause, out: Decision[]): void {
   state.commit = cause;
+  state.dueAt = null;
+  state.pushedUntil = null;
   out.push({ type: 'commit', attempt, cause });
   cancelLive(state, 'superseded', attempt, out);
+}
+
+/** Ends the call with the status of an attempt that failed: the last that a backend spoke for, else the last of all. */
+function conclude(state: CallState, reason: StopReason, out: Decision[]): void {
+  // D12, row 12; a pin that cannot be had has a reason of its own.
+  const told = state.onlyUnplaced && reason !== 'pinned_backend_unavailable' ? 'no_backend' : reason;
+  finish(state, { from: state.told ?? state.last ?? 0 }, told, out);
 }
 
 function finish(
@@ -283,11 +308,12 @@ function finish(
 ): void {
   state.phase = 'over';
   state.dueAt = null;
+  state.pushedUntil = null;
   out.push({ type: 'finish', with: told, reason });
 }
 
 function wakeAt({ phase, dueAt, deadlineAt }: CallState): Millis | null {
   if (phase === 'over') return null;
-  // What is due is due before the deadline: no wait that would reach it is begun (D12, row 11).
-  return dueAt ?? deadlineAt;
+  if (dueAt === null || deadlineAt === null) return dueAt ?? deadlineAt;
+  return dueAt < deadlineAt ? dueAt : deadlineAt;
 }

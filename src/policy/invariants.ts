@@ -1,6 +1,7 @@
 import type { Millis } from '../grpc/millis.js';
 import { Status } from '../grpc/status.js';
-import type { CallState, Step } from './call.js';
+import type { Step } from './call.js';
+import type { CallState } from './call-state.js';
 import type { AttemptId, CallEvent, Decision, Env, Plan } from './types.js';
 
 /*

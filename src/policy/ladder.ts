@@ -1,30 +1,32 @@
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import { type Millis, millis } from '../grpc/millis.js';
+import type { StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import { backoffDelay } from './backoff.js';
+import type { CallState } from './call-state.js';
 import type { CommitCause, Plan } from './types.js';
 
 /** How an attempt ended, as far as the policy looks at it. */
 export type End = Pick<AttemptEnd, 'code' | 'reach' | 'pushback' | 'by'>;
 
-/** What is known when an attempt has ended without OK. */
-export interface Failure {
-  readonly end: End;
+/** What the ladder reads of a call; the attempt that ended is no longer among the live ones. */
+export type Standing = Pick<
+  CallState,
+  | 'plan'
+  | 'policy'
+  | 'placement'
+  | 'commit'
+  | 'deadlineAt'
+  | 'counted'
+  | 'backoffs'
+  | 'unsentRepeats'
+  | 'maxTransparent'
+  | 'refusedRepeated'
+>;
+
+/** The moment of the end. */
+export interface Moment {
   readonly now: Millis;
-  readonly deadlineAt: Millis | null;
-  readonly plan: Plan;
-  readonly policy: 'on' | 'off';
-  readonly commit: CommitCause | null;
-  /** Repeats of a never-sent attempt are left. */
-  readonly unsentLeft: boolean;
-  /** The call's one repeat of a refused attempt is left. */
-  readonly refusalLeft: boolean;
-  /** Policy attempts started, the first included. */
-  readonly counted: number;
-  /** Every attempt of the call so far ended `unplaced`. */
-  readonly onlyUnplaced: boolean;
-  /** Waits since the start or the last pushback: the exponent of the next one. */
-  readonly backoffs: number;
   /** The throttle is shut, this failure's debit taken. */
   readonly throttled: boolean;
   /** In [0, 1); asked for only where a backoff is to be drawn. */
@@ -32,84 +34,125 @@ export interface Failure {
 }
 
 export type Verdict =
+  /** The call ends now; what else is in flight is cancelled. */
   | { readonly kind: 'stop'; readonly reason: StopReason }
+  /** No further attempt; the call ends when nothing is in flight ("wait for siblings"). */
+  | { readonly kind: 'hold'; readonly reason: StopReason }
   /** Again at once: no application saw the attempt. Not counted, nothing debited. */
   | { readonly kind: 'transparent' }
-  | { readonly kind: 'retry'; readonly at: Millis };
+  | { readonly kind: 'retry'; readonly at: Millis }
+  /** The next hedge: at `at` where it was pushed back, else as soon as no pushback stands in the way. */
+  | { readonly kind: 'hedge'; readonly at: Millis; readonly pushed: boolean };
 
 const transparent: Verdict = { kind: 'transparent' };
 
 /**
- * The ladder: what follows from an attempt that ended without OK. First match wins. Rows 1 and 2 (the client cancelled,
- * the deadline passed) hold whatever the event is, and are taken before this is asked.
+ * The ladder (D12): what follows from an attempt that ended without OK. First match wins. Rows 1 and 2 (the client cancelled,
+ * the deadline passed) hold whatever the event is, and are taken before this is asked; row 12 (every attempt was unplaced)
+ * where the call ends.
  *
  * | row | condition | outcome |
  * |---|---|---|
- * | – | dropped by the balancer | stop, `overloaded` |
+ * | – | dropped by the balancer | hold, `overloaded`; a strict pin: `pinned_backend_busy` |
  * | 3 | proven not processed, quota left | transparent |
+ * | 4 | a strict pin | stop: could not be had, `pinned_backend_unavailable`; lost, `backend_lost`; else the reason of the row below that stops, or `pinned` |
  * | 5 | no policy, or switched off | stop, `no_policy` |
  * | 6 | code not listed | stop, `fatal_status` |
- * | 7 | pushback negative or unparsable | stop, `pushback` |
+ * | 7 | pushback negative or unparsable | hold, `pushback` |
  * | 8 | replay buffer lost | stop, `buffer_exceeded` |
- * | 9 | attempts = maxAttempts | stop, `attempts_exhausted` |
- * | 10 | throttled after this debit | stop, `throttled` |
- * | 11 | the wait would end at or after the deadline | stop, `backoff_beyond_deadline` |
- * | 12 | rows 5–11 stop a call whose every attempt was unplaced | the reason told is `no_backend` |
- * | 13 | otherwise | retry after pushback or backoff |
+ * | 9 | attempts = maxAttempts | hold, `attempts_exhausted` |
+ * | 10 | throttled after this debit | hold, `throttled` |
+ * | 11 | the wait would end at or after the deadline | hold, `backoff_beyond_deadline` |
+ * | 13 | otherwise | retry after pushback or backoff; the next hedge now or after pushback |
  */
-export function judge(failure: Failure): Verdict {
-  if (failure.end.reach === 'dropped') return stop('overloaded');
-  if (isRepeatable(failure)) return transparent;
-  if (failure.commit !== null) return stop(reasonAfterCommit(failure, failure.commit));
-  const verdict = judgeByPolicy(failure);
-  return verdict.kind === 'stop' && failure.onlyUnplaced ? stop('no_backend') : verdict;
+export function judge(standing: Standing, end: End, moment: Moment): Verdict {
+  const strict = standing.placement.kind === 'only';
+  if (end.reach === 'dropped') return hold(strict ? 'pinned_backend_busy' : 'overloaded');
+  if (isRepeatable(standing, end)) return transparent;
+  if (standing.commit !== null) return stop(reasonAfterCommit(standing, end, standing.commit));
+  return strict ? judgePinned(standing, end, moment) : judgeByPolicy(standing, end, moment);
 }
 
 /**
- * The failure takes a token: a listed code of the method's policy, also where the policy is switched off for the call, or a
- * do-not-retry pushback whatever code and policy (A6, Throttling; PB-16). Transparent retries never do; the caller knows.
+ * The failure takes a token: a listed code of the method's policy, also where the policy is switched off for the call or may
+ * not act for a pin, or a do-not-retry pushback whatever code and policy (A6, Throttling; PB-16). A drop takes none, and
+ * neither does a strict pin that could not be had: it is no attempt (D7). Transparent retries never do; the caller knows.
  */
-export function isDebit(plan: Plan, end: End): boolean {
-  if (end.reach === 'dropped') return false;
-  return end.pushback.kind === 'never' || (plan.kind === 'retry' && plan.retryable.has(end.code));
+export function isDebit({ plan, placement }: Pick<Standing, 'plan' | 'placement'>, end: End): boolean {
+  if (end.reach === 'dropped' || (end.reach === 'unplaced' && placement.kind === 'only')) return false;
+  return end.pushback.kind === 'never' || listedCodes(plan)?.has(end.code) === true;
+}
+
+/** The codes that a policy tries again for; null where there is none. */
+function listedCodes(plan: Plan): ReadonlySet<StatusCode> | null {
+  switch (plan.kind) {
+    case 'none':
+      return null;
+    case 'retry':
+      return plan.retryable;
+    case 'hedge':
+      return plan.nonFatal;
+    default:
+      return plan satisfies never;
+  }
 }
 
 /** Row 3. Overflow frees nothing that was not sent, so a never-sent attempt is repeated after it all the same (SM-30). */
-function isRepeatable({ end, commit, unsentLeft, refusalLeft }: Failure): boolean {
+function isRepeatable(standing: Standing, end: End): boolean {
+  const { commit, unsentRepeats, maxTransparent, refusedRepeated } = standing;
   switch (end.reach) {
     case 'unsent':
-      return unsentLeft && commit !== 'headers';
+      return unsentRepeats < maxTransparent && commit !== 'headers';
     case 'refused':
-      return refusalLeft && commit === null;
+      return !refusedRepeated && commit === null;
     default:
       return false;
   }
 }
 
+/** Row 4. */
+function judgePinned(standing: Standing, end: End, moment: Moment): Verdict {
+  if (end.reach === 'unplaced') return stop('pinned_backend_unavailable');
+  if (end.by === 'loss') return stop('backend_lost');
+  const verdict = judgeByPolicy(standing, end, moment);
+  // What the policy would have done: `again` lets it, on the target itself; a hedge is no retry (D5).
+  if (verdict.kind === 'hedge') return stop('pinned');
+  if (verdict.kind !== 'retry') return verdict;
+  return standing.placement.kind === 'only' && standing.placement.again ? verdict : stop('pinned');
+}
+
 /** Rows 5 to 11 and 13. */
-function judgeByPolicy(failure: Failure): Verdict {
-  const { plan, end } = failure;
-  if (plan.kind === 'none' || failure.policy === 'off') return stop('no_policy');
-  if (!plan.retryable.has(end.code)) return stop('fatal_status');
-  if (end.pushback.kind === 'never') return stop('pushback');
-  if (failure.counted >= plan.maxAttempts) return stop('attempts_exhausted');
-  if (failure.throttled) return stop('throttled');
-  const delay =
-    end.pushback.kind === 'after' ? end.pushback.ms : backoffDelay(plan, failure.backoffs + 1, failure.random());
-  const at = millis(failure.now + delay);
-  if (failure.deadlineAt !== null && at >= failure.deadlineAt) return stop('backoff_beyond_deadline');
-  return { kind: 'retry', at };
+function judgeByPolicy(standing: Standing, end: End, { now, throttled, random }: Moment): Verdict {
+  const { plan, deadlineAt } = standing;
+  const { pushback } = end;
+  if (plan.kind === 'none' || standing.policy === 'off') return stop('no_policy');
+  if (listedCodes(plan)?.has(end.code) !== true) return stop('fatal_status');
+  if (pushback.kind === 'never') return hold('pushback');
+  if (standing.counted >= plan.maxAttempts) return hold('attempts_exhausted');
+  if (throttled) return hold('throttled');
+  const pushed = pushback.kind === 'after';
+  const at = pushed
+    ? millis(now + pushback.ms)
+    : plan.kind === 'hedge'
+      ? now
+      : millis(now + backoffDelay(plan, standing.backoffs + 1, random()));
+  if (deadlineAt !== null && at >= deadlineAt) return hold('backoff_beyond_deadline');
+  return plan.kind === 'hedge' ? { kind: 'hedge', at, pushed } : { kind: 'retry', at };
 }
 
 /** Rows 5 to 8 as they name the end of a committed call: nothing further is started, whatever they say. */
-function reasonAfterCommit({ plan, policy, end }: Failure, commit: CommitCause): StopReason {
+function reasonAfterCommit({ plan, policy }: Standing, end: End, commit: CommitCause): StopReason {
   if (end.by === 'loss') return 'backend_lost';
   if (plan.kind === 'none' || policy === 'off') return 'no_policy';
-  if (!plan.retryable.has(end.code)) return 'fatal_status';
+  if (listedCodes(plan)?.has(end.code) !== true) return 'fatal_status';
   if (end.pushback.kind === 'never') return 'pushback';
   return commit === 'headers' ? 'committed' : 'buffer_exceeded';
 }
 
 function stop(reason: StopReason): Verdict {
   return { kind: 'stop', reason };
+}
+
+function hold(reason: StopReason): Verdict {
+  return { kind: 'hold', reason };
 }

@@ -1,11 +1,11 @@
 import type { EndedBy, Pushback, Reach } from '../grpc/attempt-facts.js';
-import type { BackendId } from '../grpc/backend-id.js';
+import type { BackendId, TargetName } from '../grpc/backend-id.js';
 import type { Millis } from '../grpc/millis.js';
 import type { StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 
-/** What the service config says about one method, ready to run. `hedge` joins with hedging. */
-export type Plan = { readonly kind: 'none' } | RetryPlan;
+/** What the service config says about one method, ready to run. */
+export type Plan = { readonly kind: 'none' } | RetryPlan | HedgePlan;
 
 /** A retryPolicy (A6, Retry Policy). */
 export interface RetryPlan {
@@ -19,13 +19,36 @@ export interface RetryPlan {
   readonly retryable: ReadonlySet<StatusCode>;
 }
 
+/** A hedgingPolicy (A6, Hedging Policy). */
+export interface HedgePlan {
+  readonly kind: 'hedge';
+  /** The first attempt included; already capped; at least 2. */
+  readonly maxAttempts: number;
+  /** Between one attempt's start and the next's; 0: all at once. */
+  readonly delay: Millis;
+  /** Any other status ends the call. May be empty. */
+  readonly nonFatal: ReadonlySet<StatusCode>;
+}
+
 /** Counts the attempts of one call from 1, transparent ones included. */
 export type AttemptId = number;
 
 export type BufferLimit = 'call' | 'client' | 'total';
 
-/** Where attempts may go. `any` is the only one until pins and sessions come. */
-export type Placement = { readonly kind: 'any' };
+/** Where attempts may go (D1–D5). */
+export type Placement =
+  | { readonly kind: 'any' }
+  /** Strict: nothing is ever started elsewhere. `again`: the policy may retry on the target itself (D2, pinSameBackendRetry). */
+  | { readonly kind: 'only'; readonly target: TargetName; readonly by: 'pin' | 'session'; readonly again: boolean }
+  /** The first attempt prefers the target; the others are ordinary ones (hedgerow-allow-retry). */
+  | { readonly kind: 'firstOnly'; readonly target: TargetName; readonly by: 'pin' | 'session' };
+
+/** Where one attempt has to go. */
+export interface Constraint {
+  readonly target: TargetName;
+  /** False: anywhere, where the target cannot be had (D7, with allow-retry). */
+  readonly strict: boolean;
+}
 
 /** What happened to a call. Events about an attempt that is over change nothing. */
 export type CallEvent =
@@ -54,7 +77,7 @@ export type CallEvent =
   /** Time passed: what is due is read from the state. */
   | { readonly type: 'woke' };
 
-export type AttemptCause = 'first' | 'retry' | 'transparent';
+export type AttemptCause = 'first' | 'retry' | 'hedge' | 'transparent';
 export type CommitCause = 'headers' | 'ok' | 'buffer_call' | 'buffer_client' | 'buffer_total';
 export type CancelCause = 'superseded' | 'client' | 'shutdown' | 'deadline' | 'rejected';
 
@@ -68,6 +91,8 @@ export type Decision =
       readonly previous: number;
       /** Advice: backends that this call has tried. */
       readonly avoid: readonly BackendId[];
+      /** A pin is no advice: null where there is none. */
+      readonly onlyOn: Constraint | null;
     }
   | { readonly type: 'commit'; readonly attempt: AttemptId; readonly cause: CommitCause }
   | { readonly type: 'cancelAttempt'; readonly attempt: AttemptId; readonly why: CancelCause }
@@ -85,7 +110,8 @@ export interface Env {
   readonly random: () => number;
   /**
    * Whether the token bucket stands at or under half of its maximum, once the debit of this event is taken where it takes
-   * one. Only asks: the debit itself is the decision `countThrottle`, to be applied in the same turn.
+   * one. Asked for a retry when the failure arrives, for a hedge when it is due. Only asks: the debit itself is the decision
+   * `countThrottle`, to be applied in the same turn.
    */
   readonly throttled: (debit: boolean) => boolean;
 }

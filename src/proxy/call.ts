@@ -11,7 +11,8 @@ import {
   type StreamEnd,
   type StreamEvents,
 } from '../http2/types.js';
-import { type CallState, createCall, transition } from '../policy/call.js';
+import { transition } from '../policy/call.js';
+import { type CallState, createCall } from '../policy/call-state.js';
 import type { AttemptId, CallEvent, CommitCause, Decision, Env, Plan } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';

@@ -2,7 +2,8 @@ import type { Reach } from '../../src/grpc/attempt-facts.js';
 import { backendId } from '../../src/grpc/backend-id.js';
 import { type Millis, millis } from '../../src/grpc/millis.js';
 import { Status } from '../../src/grpc/status.js';
-import { type CallState, createCall, type transition } from '../../src/policy/call.js';
+import type { transition } from '../../src/policy/call.js';
+import { type CallState, createCall } from '../../src/policy/call-state.js';
 import { type Account, audit, nothingSeen } from '../../src/policy/invariants.js';
 import type { CallEvent, Env, Plan } from '../../src/policy/types.js';
 

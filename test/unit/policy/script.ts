@@ -4,7 +4,8 @@ import { backendId } from '../../../src/grpc/backend-id.js';
 import { type Millis, millis } from '../../../src/grpc/millis.js';
 import { Status, type StatusCode, statusName } from '../../../src/grpc/status.js';
 import type { StopReason } from '../../../src/grpc/stop-reason.js';
-import { type CallState, createCall, type Step, transition } from '../../../src/policy/call.js';
+import { type Step, transition } from '../../../src/policy/call.js';
+import { type CallState, createCall } from '../../../src/policy/call-state.js';
 import { type Account, audit, nothingSeen } from '../../../src/policy/invariants.js';
 import type { AttemptId, BufferLimit, CallEvent, Decision, Plan, RetryPlan } from '../../../src/policy/types.js';
 
