@@ -40,16 +40,6 @@ const homes: Readonly<Record<ObjectKind, string>> = {
   retryThrottling: 'retryThrottling',
 };
 
-/** Validated and without effect yet; empty once the next version applies them all. */
-const notAppliedYet: ReadonlySet<string> = new Set([
-  'hedgingPolicy',
-  'retryThrottling',
-  'timeout',
-  'waitForReady',
-  'maxRequestMessageBytes',
-  'maxResponseMessageBytes',
-]);
-
 /** Sound by service_config.proto, and nothing to a proxy with backends of its own (CFG-12). */
 const ignored: ReadonlySet<string> = new Set([
   'loadBalancingConfig',
@@ -79,9 +69,6 @@ export function readFields(object: JsonObject, kind: ObjectKind, path: string, r
     else if (value.type !== 'null' && !fields.has(key)) {
       fields.set(key, member);
       if (ignored.has(key)) report.add('ignored-field', keyOffset, at, 'read by gRPC clients; this proxy ignores it');
-      if (notAppliedYet.has(key)) {
-        report.add('not-applied-yet', keyOffset, at, 'validated, but this version of hedgerow does not apply it yet');
-      }
     }
   }
   return fields;

@@ -19,7 +19,6 @@ export const rules = {
   'unknown-field': 'warning',
   'misplaced-field': 'warning',
   'ignored-field': 'warning',
-  'not-applied-yet': 'warning',
   'attempts-over-cap': 'warning',
   'backoff-order': 'warning',
   'zero-timeout': 'warning',

@@ -1,9 +1,18 @@
+import type { Millis } from '../grpc/millis.js';
 import type { Plan } from '../policy/types.js';
-import type { MethodConfig, ServiceConfig } from './service-config.js';
+import type { Policy } from './policy-grammar.js';
+import type { ServiceConfig } from './service-config.js';
 
 /** What is in force for one method. */
 export interface MethodPolicy {
   readonly plan: Plan;
+  /** The most that a call may take from its start; a client's own, where shorter, rules (CFG-79). */
+  readonly timeout: Millis | null;
+  /** Waits for a backend where none can be reached, instead of failing (CFG-83). */
+  readonly waitForReady: boolean;
+  /** Bytes of one message, its prefix of five not counted; null is no limit (CFG-85 to CFG-87). */
+  readonly maxRequestMessageBytes: number | null;
+  readonly maxResponseMessageBytes: number | null;
   /** The method or its service is named in the config: its name is bounded, and fit for a metric label. */
   readonly named: boolean;
   /** The entry of methodConfig that applies, from 0; null where none does. */
@@ -21,7 +30,15 @@ export interface MethodTable {
 const cachedPaths = 1024;
 const cachedLength = 256;
 
-const nothing: MethodPolicy = { plan: { kind: 'none' }, named: false, entry: null };
+const nothing: MethodPolicy = {
+  plan: { kind: 'none' },
+  timeout: null,
+  waitForReady: false,
+  maxRequestMessageBytes: null,
+  maxResponseMessageBytes: null,
+  named: false,
+  entry: null,
+};
 
 /**
  * Prepares the look-up by path: the method, else its service's default, else the default of all methods, split at the
@@ -33,11 +50,18 @@ export function compileMethods(config: ServiceConfig): MethodTable {
   let byDefault = nothing;
   let names = 0;
   for (const entry of config.methodConfig) {
-    const plan = planOf(entry, config.maxAttemptsLimit);
-    const named: MethodPolicy = { plan, named: true, entry: entry.index };
+    const named: MethodPolicy = {
+      plan: planOf(entry.policy, config.maxAttemptsLimit),
+      timeout: entry.timeout,
+      waitForReady: entry.waitForReady ?? false,
+      maxRequestMessageBytes: entry.maxRequestMessageBytes,
+      maxResponseMessageBytes: entry.maxResponseMessageBytes,
+      named: true,
+      entry: entry.index,
+    };
     for (const name of entry.names) {
       names++;
-      if (name.kind === 'all') byDefault = { plan, named: false, entry: entry.index };
+      if (name.kind === 'all') byDefault = { ...named, named: false };
       else if (name.kind === 'service') byService.set(name.service, named);
       // A method with a slash is never what follows the last slash of a path; as a key it would pass for another's name.
       else if (!name.method.includes('/')) byPath.set(`/${name.service}/${name.method}`, named);
@@ -61,16 +85,16 @@ function serviceOf(path: string): string {
   return path.startsWith('/') ? path.slice(1, Math.max(1, path.lastIndexOf('/'))) : '';
 }
 
-function planOf(entry: MethodConfig, limit: number): Plan {
-  const { policy } = entry;
+/** The plan that runs: its attempts are capped, and fewer than two are no plan (A6, Configuration; CFG-34). */
+export function planOf(policy: Policy, maxAttemptsLimit: number): Plan {
   switch (policy.kind) {
-    case 'retry': {
-      const maxAttempts = Math.min(policy.maxAttempts, limit);
+    case 'none':
+      return policy;
+    case 'retry':
+    case 'hedge': {
+      const maxAttempts = Math.min(policy.maxAttempts, maxAttemptsLimit);
       return maxAttempts < 2 ? nothing.plan : { ...policy, maxAttempts };
     }
-    case 'none':
-    case 'hedge': // joins with hedging itself; until then a warning says that it is not applied
-      return nothing.plan;
     default:
       return policy satisfies never;
   }

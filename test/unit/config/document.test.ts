@@ -30,7 +30,15 @@ describe('group 1a: the document', () => {
   it('CFG-03: an empty object is a config without policies', () => {
     const config = accepted('{}');
     expect(config).toMatchObject({ methodConfig: [], throttling: null });
-    expect(compileMethods(config).lookup('/a.B/C')).toEqual({ plan: { kind: 'none' }, named: false, entry: null });
+    expect(compileMethods(config).lookup('/a.B/C')).toEqual({
+      plan: { kind: 'none' },
+      timeout: null,
+      waitForReady: false,
+      maxRequestMessageBytes: null,
+      maxResponseMessageBytes: null,
+      named: false,
+      entry: null,
+    });
   });
 
   it('CFG-04: unknown fields at every level are accepted, each with a warning at its key', () => {
