@@ -1,8 +1,10 @@
 import { type Admin, createAdmin } from './admin/server.js';
 import { createRoundRobin } from './balance/round-robin.js';
-import type { MethodTable } from './config/methods.js';
+import { compileMethods } from './config/methods.js';
+import type { ServiceConfig } from './config/service-config.js';
 import type { Settings } from './config/settings.js';
 import { backendId } from './grpc/backend-id.js';
+import { createThrottle, type Throttle } from './policy/throttle.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
 import { createListener, type Listener } from './proxy/listener.js';
 import { createNotes } from './proxy/notes.js';
@@ -47,6 +49,10 @@ export interface App {
   readonly listening: readonly string[];
   readonly adminAddress: string | null;
   readonly pool: UpstreamPool;
+  /** The token bucket that all calls share. */
+  readonly throttle: Pick<Throttle, 'state'>;
+  /** Puts another service config in force, whole, between two calls: those in flight keep the one that they began under (CFG-10). */
+  configure(config: ServiceConfig): void;
   /** Calls in flight, replay and relay bytes, alarms, connections: the leak ledger. */
   ledger(): Ledger;
   /** Finishes what is in flight (contract, SIGTERM), then stops. */
@@ -69,7 +75,7 @@ const upstreamGrace = 250;
 
 export function createApp(
   settings: Settings,
-  methods: MethodTable,
+  config: ServiceConfig,
   files: FileContents,
   ports: Ports,
   events: AppEvents,
@@ -94,6 +100,8 @@ export function createApp(
     turn,
     onStateChange: events.onBackendChange,
   });
+  let methods = compileMethods(config);
+  const throttle = createThrottle(config.throttling);
   const replay = createReplayBudget(settings.bufferLimit, 'total', null);
   const relay = createRelayBudget(settings.relayBufferLimit);
   const instance = Math.floor(random.next() * 36 ** 6)
@@ -104,14 +112,20 @@ export function createApp(
     clock,
     random,
     alarms,
+    turn,
     pool,
     picker: createRoundRobin(),
-    planFor: (path) => methods.lookup(path).plan,
+    policyFor: (path) => methods.lookup(path),
+    throttle,
     replay,
     callLimit: settings.perCallBufferLimit,
     clientLimit: settings.clientBufferLimit,
     relay,
     prefix: `${settings.metadataPrefix}-`,
+    directives: settings.directives,
+    pin: settings.pin,
+    pinSameBackendRetry: settings.pinSameBackendRetry,
+    maxMessageSize: settings.maxMessageSize,
     notes: createNotes(`${settings.metadataPrefix}-`, settings.responseMetadata),
     authority: settings.backendAuthority,
     scheme: settings.backendTls ? 'https' : 'http',
@@ -167,6 +181,11 @@ export function createApp(
       return admin?.address ?? null;
     },
     pool,
+    throttle,
+    configure(next) {
+      methods = compileMethods(next);
+      throttle.configure(next.throttling);
+    },
     ledger() {
       let upstreamStreams = 0;
       for (const backend of pool.backends) upstreamStreams += backend.inFlight;

@@ -56,7 +56,7 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
     const files = await loadFiles(settings, io);
     for (const note of [...notes, ...loaded.warnings]) io.log.warn(note);
     const methods = compileMethods(loaded.config);
-    const app = createApp(settings, methods, files, io.ports, io.log);
+    const app = createApp(settings, loaded.config, files, io.ports, io.log);
     try {
       await app.start();
     } catch (error) {

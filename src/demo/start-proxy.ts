@@ -1,5 +1,4 @@
 import { createApp, type Ports } from '../app.js';
-import { compileMethods } from '../config/methods.js';
 import { readSettings } from '../config/read-settings.js';
 import { parseServiceConfig } from '../config/service-config.js';
 import type { CallObserver } from '../proxy/observer.js';
@@ -41,7 +40,7 @@ export function createStartProxy(ports: Ports): StartProxy {
       onConnected = resolve;
       onDefect = reject;
     });
-    const app = createApp(settings, compileMethods(config), files, ports, {
+    const app = createApp(settings, config, files, ports, {
       observer,
       onBackendChange() {
         if (app.pool.backends.every(({ link }) => link === 'ready')) onConnected();

@@ -30,6 +30,18 @@ export interface HedgePlan {
   readonly nonFatal: ReadonlySet<StatusCode>;
 }
 
+/** What the service config says about one method: in force for the whole life of a call that began under it (CFG-10). */
+export interface CallPolicy {
+  readonly plan: Plan;
+  /** The longest that a call may take; the client's own deadline binds too where it is sooner. Null: no limit. */
+  readonly timeout: Millis | null;
+  /** A call that finds no backend waits for one until its deadline. */
+  readonly waitForReady: boolean;
+  /** Bytes of one message, as it is on the wire (compressed), without its prefix; null: no limit. */
+  readonly maxRequestMessageBytes: number | null;
+  readonly maxResponseMessageBytes: number | null;
+}
+
 /** Counts the attempts of one call from 1, transparent ones included. */
 export type AttemptId = number;
 

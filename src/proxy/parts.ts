@@ -1,7 +1,8 @@
 import type { Picker } from '../balance/types.js';
-import type { Plan } from '../policy/types.js';
+import type { Throttle } from '../policy/throttle.js';
+import type { CallPolicy } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
-import type { Alarms, Clock, Random } from '../runtime/ports.js';
+import type { Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import type { UpstreamPool } from '../upstream/types.js';
 import type { AuthoritySetting } from './authority.js';
 import type { Notes } from './notes.js';
@@ -13,10 +14,13 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly alarms: Alarms;
+  readonly turn: Turn;
   readonly pool: UpstreamPool;
   readonly picker: Picker;
-  /** The plan in force for a path, captured when the call starts (CFG-10). */
-  readonly planFor: (path: string) => Plan;
+  /** What is in force for a path, captured when the call starts (CFG-10). */
+  readonly policyFor: (path: string) => CallPolicy;
+  /** One bucket for all calls (PRX-15). */
+  readonly throttle: Throttle;
   /** Replay bytes in all. */
   readonly replay: ReplayBudget;
   /** Bytes; --per-call-buffer-limit and --client-buffer-limit. */
@@ -25,6 +29,14 @@ export interface ProxyParts {
   readonly relay: RelayBudget;
   /** With its dash: `hedgerow-`. */
   readonly prefix: string;
+  /** Whether clients' directives have effect; their keys are removed either way (--directives). */
+  readonly directives: boolean;
+  /** How a pin binds where its call does not say (--pin, D1). */
+  readonly pin: 'strict' | 'first-attempt';
+  /** A strict pin's call may be retried on its backend (D2). */
+  readonly pinSameBackendRetry: boolean;
+  /** Bytes of one message in either direction; null: no limit (--max-message-size). */
+  readonly maxMessageSize: number | null;
   /** Our own response keys. */
   readonly notes: Notes;
   /** --backend-authority. */

@@ -1,6 +1,5 @@
 import { EventEmitter, once } from 'node:events';
 import { type App, createApp, type FileContents } from '../../src/app.js';
-import { compileMethods } from '../../src/config/methods.js';
 import { readSettings } from '../../src/config/read-settings.js';
 import { parseServiceConfig } from '../../src/config/service-config.js';
 import type { CallRecord } from '../../src/proxy/observer.js';
@@ -76,7 +75,7 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     alarms: options.time?.alarms ?? createNodeAlarms(),
     turn: nodeTurn,
   };
-  const app = createApp(read.settings, compileMethods(config), { ...noFiles, ...options.files }, ports, {
+  const app = createApp(read.settings, config, { ...noFiles, ...options.files }, ports, {
     observer: {
       wants: () => true,
       onCallEnded(record) {
