@@ -1,4 +1,5 @@
 import { isGrpcContentType } from './content-type.js';
+import { type Directives, noDirectives, readDirectives } from './directives.js';
 import { field } from './known-fields.js';
 import type { MetadataField } from './metadata.js';
 import type { Millis } from './millis.js';
@@ -17,8 +18,8 @@ export interface IncomingCall {
   readonly timeout: Millis | null;
   /** From grpc-previous-rpc-attempts; 0 where absent or not usable (D28). */
   readonly previous: number;
-  /** `off`: the client wants no policy attempts (contract, hedgerow-retry). */
-  readonly retry: 'on' | 'off';
+  /** What the prefix's keys ask for; `noDirectives` itself where they ask for nothing or are switched off. */
+  readonly directives: Directives;
   /**
    * What goes to a backend as it came, in order: without pseudo-header fields, te, host, connection-specific fields,
    * grpc-timeout, grpc-previous-rpc-attempts and the prefix's keys.
@@ -67,10 +68,14 @@ const timeIsUp: RequestVerdict = {
 /**
  * Reads a request's header list: a call, or the answer to what is none (contract, Accepted). Looks at each field once.
  *
+ * Where several things are wrong the one told is, in this order: the method, the content-type, a malformed path or
+ * grpc-timeout, a directive, a deadline that is over.
+ *
  * @param fields well formed by RFC 9113 8.3: pseudo-header fields first, none twice, names in lower case
  * @param prefix of our own keys, with its dash
+ * @param directivesOn false: the prefix's keys are removed and have no effect (contract, --directives)
  */
-export function readRequest(fields: readonly MetadataField[], prefix: string): RequestVerdict {
+export function readRequest(fields: readonly MetadataField[], prefix: string, directivesOn: boolean): RequestVerdict {
   let method = '';
   let pathField: MetadataField | null = null;
   let authorityField: MetadataField | null = null;
@@ -80,7 +85,8 @@ export function readRequest(fields: readonly MetadataField[], prefix: string): R
   let timeoutValue: string | null = null;
   let timeoutTwice = false;
   let previousFields: MetadataField[] | null = null;
-  let retry: 'on' | 'off' = 'on';
+  // Made where there is one: nearly no call has any.
+  let prefixed: MetadataField[] | null = null;
   const kept: MetadataField[] = [];
   const firstOfPrefix = prefix.charCodeAt(0);
 
@@ -143,7 +149,10 @@ export function readRequest(fields: readonly MetadataField[], prefix: string): R
         break;
     }
     if (name.charCodeAt(0) === firstOfPrefix && name.startsWith(prefix)) {
-      if (saysRetryOff(line, prefix)) retry = 'off';
+      if (directivesOn) {
+        prefixed ??= [];
+        prefixed.push(line);
+      }
       continue;
     }
     kept.push(line);
@@ -162,8 +171,14 @@ export function readRequest(fields: readonly MetadataField[], prefix: string): R
     timeout = parseTimeout(timeoutValue);
     if (timeout === null)
       return malformed(`grpc-timeout is ${shown(timeoutValue)}: it must be 1 to 8 digits and one of H, M, S, m, u, n`);
-    if (timeout === 0) return timeIsUp;
   }
+  let directives = noDirectives;
+  if (prefixed !== null) {
+    const asked = readDirectives(prefixed, prefix);
+    if (asked.kind === 'invalid') return invalidDirective(asked.detail);
+    directives = asked.directives;
+  }
+  if (timeout === 0) return timeIsUp;
   return {
     kind: 'call',
     call: {
@@ -171,18 +186,13 @@ export function readRequest(fields: readonly MetadataField[], prefix: string): R
       authority: authorityField === null ? host : authorityField.value,
       timeout,
       previous: previousFields === null ? 0 : readPreviousAttempts(previousFields),
-      retry,
+      directives,
       fields: kept,
       pathField,
       authorityField,
       previousFields: previousFields ?? nothing,
     },
   };
-}
-
-/** `<prefix>retry: off`, in any case, blanks around it cut; any other value means nothing and fails nothing (contract, Metadata). */
-function saysRetryOff({ name, value }: MetadataField, prefix: string): boolean {
-  return name.length === prefix.length + 5 && name.endsWith('retry') && value.trim().toLowerCase() === 'off';
 }
 
 function unsupported(contentType: string | null): RequestVerdict {
@@ -197,6 +207,10 @@ function unsupported(contentType: string | null): RequestVerdict {
 
 function malformed(detail: string): RequestVerdict {
   return { kind: 'status', code: Status.INTERNAL, detail, reason: 'malformed_request' };
+}
+
+function invalidDirective(detail: string): RequestVerdict {
+  return { kind: 'status', code: Status.INVALID_ARGUMENT, detail, reason: 'invalid_directive' };
 }
 
 /** A client's text in an answer: quoted, escaped, cut. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { noDirectives } from '../../../src/grpc/directives.js';
 import { type IncomingCall, type RequestVerdict, readRequest } from '../../../src/grpc/request.js';
 import { lines, pairs } from './lines.js';
 
@@ -18,7 +19,7 @@ function request(extra: readonly Pair[] = [], changes: Record<string, string | n
     ...changes,
   };
   const present = Object.entries(usual).filter((pair): pair is [string, string] => pair[1] !== null);
-  return readRequest(lines([...present, ...extra]), prefix);
+  return readRequest(lines([...present, ...extra]), prefix, true);
 }
 
 function call(extra: readonly Pair[] = [], changes: Record<string, string | null> = {}): IncomingCall {
@@ -34,8 +35,9 @@ describe('a request that is a call', () => {
       authority: 'echo.example',
       timeout: 250,
       previous: 0,
-      retry: 'on',
+      directives: noDirectives,
     });
+    expect(call().directives).toBe(noDirectives);
     expect(call().timeout).toBeNull();
     expect(call().previousFields).toEqual([]);
   });
@@ -75,7 +77,7 @@ describe('a request that is a call', () => {
       ['content-type', 'application/grpc+proto'],
       ...own,
     ]);
-    const verdict = readRequest(fields, prefix);
+    const verdict = readRequest(fields, prefix, true);
     expect(verdict.kind === 'call' && pairs(verdict.call.fields)).toEqual([
       ['content-type', 'application/grpc+proto'],
       ...own,
@@ -96,6 +98,10 @@ describe('a request that is a call', () => {
       ['grpc-timeout', '1S'],
       ['grpc-previous-rpc-attempts', '2'],
       ['hedgerow-pin', 'a'],
+      ['hedgerow-session', 's'],
+      ['hedgerow-exclude', 'b'],
+      ['hedgerow-allow-retry', 'true'],
+      ['hedgerow-retry', 'off'],
       ['hedgerow-', 'x'],
       ['hedgerow-unknown-bin', 'AA'],
       ['x-kept', '1'],
@@ -162,21 +168,21 @@ describe('a request that is a call', () => {
     ['false', 'on'],
     ['offf', 'on'],
   ])('hedgerow-retry: %j means %s, and never fails a call', (value, retry) => {
-    expect(call([['hedgerow-retry', value]]).retry).toBe(retry);
+    expect(call([['hedgerow-retry', value]]).directives.retry).toBe(retry);
   });
 
-  it('one hedgerow-retry: off of several is enough', () => {
-    const both: Pair[] = [
-      ['hedgerow-retry', 'off'],
-      ['hedgerow-retry', 'on'],
-    ];
-    expect(call(both).retry).toBe('off');
-    expect(call([...both].reverse()).retry).toBe('off');
+  it('hedgerow-retry sent twice means nothing, whatever it says', () => {
+    for (const values of [
+      ['off', 'on'],
+      ['on', 'off'],
+      ['off', 'off'],
+    ])
+      expect(call(values.map((value) => ['hedgerow-retry', value] as const)).directives.retry).toBe('on');
   });
 
   it('only the very key switches retries off, under the prefix in force', () => {
-    expect(call([['hedgerow-allow-retry', 'off']]).retry).toBe('on');
-    expect(call([['hedgerow-reury', 'off']]).retry).toBe('on');
+    expect(call([['hedgerow-allow-retry', 'off']]).directives.retry).toBe('on');
+    expect(call([['hedgerow-reury', 'off']]).directives.retry).toBe('on');
     const other = readRequest(
       lines([
         [':method', 'POST'],
@@ -186,9 +192,56 @@ describe('a request that is a call', () => {
         ['hedgerow-retry', 'off'],
       ]),
       'edge-',
+      true,
     );
-    expect(other.kind === 'call' && other.call.retry).toBe('off');
+    expect(other.kind === 'call' && other.call.directives.retry).toBe('off');
     expect(other.kind === 'call' && pairs(other.call.fields)).toContainEqual(['hedgerow-retry', 'off']);
+  });
+});
+
+describe('directives in a request', () => {
+  const bad: Pair[] = [['hedgerow-pin', '']];
+
+  it('are read by the prefix in force', () => {
+    expect(call([['hedgerow-pin', 'a']]).directives.pin).toBe('a');
+    expect(call([['edge-pin', 'a']]).directives).toBe(noDirectives);
+  });
+
+  it('that are bad end the call: INVALID_ARGUMENT, naming the key', () => {
+    expect(request(bad)).toEqual({
+      kind: 'status',
+      code: 3,
+      reason: 'invalid_directive',
+      detail: 'hedgerow-pin is empty: it must be the name of one backend',
+    });
+  });
+
+  it('are judged after what is no gRPC or malformed, and before a deadline that is over', () => {
+    expect(request(bad, { ':method': 'GET' })).toMatchObject({ status: 405 });
+    expect(request(bad, { 'content-type': 'text/html' })).toMatchObject({ status: 415 });
+    expect(request(bad, { ':path': 'x' })).toMatchObject({ reason: 'malformed_request' });
+    expect(request([...bad, ['grpc-timeout', 'x']])).toMatchObject({ reason: 'malformed_request' });
+    expect(request([...bad, ['grpc-timeout', '0S']])).toMatchObject({ reason: 'invalid_directive' });
+  });
+
+  it('are removed and have no effect where they are switched off, bad ones too', () => {
+    const verdict = readRequest(
+      lines([
+        [':method', 'POST'],
+        [':path', '/a/b'],
+        ['content-type', 'application/grpc'],
+        ...bad,
+        ['hedgerow-pin', 'a'],
+        ['hedgerow-exclude', 'a'],
+        ['hedgerow-session-bin', 'AA'],
+        ['hedgerow-allow-retry', 'true'],
+        ['hedgerow-retry', 'off'],
+      ]),
+      prefix,
+      false,
+    );
+    expect(verdict.kind === 'call' && verdict.call.directives).toBe(noDirectives);
+    expect(verdict.kind === 'call' && pairs(verdict.call.fields)).toEqual([['content-type', 'application/grpc']]);
   });
 });
 

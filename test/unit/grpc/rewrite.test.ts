@@ -19,6 +19,7 @@ function call(extra: readonly (readonly [string, string])[] = []): IncomingCall 
       ...extra,
     ]),
     prefix,
+    true,
   );
   if (verdict.kind !== 'call') throw new Error('not a call');
   return verdict.call;
@@ -47,6 +48,7 @@ describe('the request of an attempt', () => {
         ['content-type', 'application/grpc'],
       ]),
       prefix,
+      true,
     );
     if (verdict.kind !== 'call') throw new Error('not a call');
     expect(pairs(attemptFields(verdict.call, { ...first, authority: '' }))).toEqual([
@@ -140,7 +142,7 @@ describe('the request of an attempt', () => {
       ['content-type', 'application/grpc'],
     ]);
     const secret = { name: 'authorization', value: 'Bearer x', neverIndexed: true };
-    const verdict = readRequest([...fields, secret], prefix);
+    const verdict = readRequest([...fields, secret], prefix, true);
     expect(verdict.kind === 'call' && attemptFields(verdict.call, first)).toContain(secret);
   });
 });
