@@ -81,6 +81,17 @@ export function size(min: string, max: string): Kind<number> {
   };
 }
 
+/** A size, or `off`, which is null. */
+export function sizeOrOff(min: string, max: string): Kind<number | null> {
+  const sized = size(min, max);
+  return {
+    ...sized,
+    metavar: `${sized.metavar}|off`,
+    json: 'a number of bytes, a string like "64KiB", or "off"',
+    fromText: (text) => (text === 'off' ? { ok: true, value: null } : sized.fromText(text)),
+  };
+}
+
 /** A whole number between two bounds; in the file a number. */
 export function integer(min: number, max: number): Kind<number> {
   const judge = (value: number): Parsed<number> =>

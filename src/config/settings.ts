@@ -12,6 +12,7 @@ import {
   onOff,
   path,
   size,
+  sizeOrOff,
 } from './setting-kinds.js';
 
 /** Headings of the help, in its order. */
@@ -23,6 +24,7 @@ export const settingGroups = [
   'Draining',
   'TLS',
   'Metadata',
+  'Pins',
   'Admin HTTP',
   'Logs',
   'Settings file',
@@ -127,6 +129,12 @@ export const settingTable = {
     '16KiB',
     'Metadata of one request or answer, 32 bytes a field added (RFC 9113).',
   ),
+  maxMessageSize: one(
+    'Limits',
+    sizeOrOff('1', '4GiB'),
+    'off',
+    "Bytes of one message, either way, as sent; a method's own limit holds where it is less.",
+  ),
   maxConcurrentStreams: one('Limits', integer(1, 1_000_000), '1000', 'Calls at a time per client connection.'),
   maxConnections: one('Limits', integer(1, 1_000_000), '10000', 'Client connections at a time.'),
 
@@ -180,6 +188,20 @@ export const settingTable = {
     'on',
     'Tell clients which backend answered, the number of retries and the stop reason.',
   ),
+  directives: one(
+    'Metadata',
+    onOff,
+    'on',
+    "What clients ask for by the prefix's keys counts; off: the keys are removed and have no effect.",
+  ),
+
+  pin: one(
+    'Pins',
+    choice(['strict', 'first-attempt']),
+    'strict',
+    'A pinned call stays on its backend; first-attempt: later attempts may go elsewhere.',
+  ),
+  pinSameBackendRetry: one('Pins', onOff, 'off', 'The policy of a strictly pinned call retries, on its own backend.'),
 
   admin: one('Admin HTTP', listenAddressOrOff, '127.0.0.1:9901', 'Where health and state are served.'),
   adminHost: many('Admin HTTP', host, [], 'A host name accepted in Host, besides IP addresses and localhost.'),
@@ -207,7 +229,7 @@ export type SettingKey = keyof typeof settingTable;
 type ValueOf<S> =
   S extends One<infer T> ? T : S extends Optional<infer T> ? T | null : S extends Many<infer T> ? readonly T[] : never;
 
-/** The settings in force, checked and frozen. Durations in milliseconds, sizes in bytes, `admin` null when off. */
+/** The settings in force, checked and frozen. Durations in milliseconds, sizes in bytes, `admin` and `maxMessageSize` null when off. */
 export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof settingTable)[K]> };
 
 /** All keys, in the help's order. */

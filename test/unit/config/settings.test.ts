@@ -53,8 +53,9 @@ describe('names', () => {
       (
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
         '--backend-connections --backend-server-name --backend-tls --buffer-limit --client-buffer-limit --config ' +
-        '--connect-backoff-max --connect-timeout --drain-timeout --listen --log-format --log-level --max-attempts-limit ' +
-        '--max-concurrent-streams --max-connections --max-header-list-size --metadata-prefix --per-call-buffer-limit ' +
+        '--connect-backoff-max --connect-timeout --directives --drain-timeout --listen --log-format --log-level --max-attempts-limit ' +
+        '--max-concurrent-streams --max-connections --max-header-list-size --max-message-size --metadata-prefix --per-call-buffer-limit ' +
+        '--pin --pin-same-backend-retry ' +
         '--queue-limit --relay-buffer-limit --response-metadata --service-config --tls-cert --tls-key'
       ).split(' '),
     );
@@ -74,6 +75,7 @@ describe('defaults', () => {
       bufferLimit: 64 * 1024 ** 2,
       relayBufferLimit: 256 * 1024 ** 2,
       maxHeaderListSize: 16 * 1024,
+      maxMessageSize: null,
       maxConcurrentStreams: 1000,
       maxConnections: 10_000,
       connectTimeout: 2000,
@@ -88,6 +90,9 @@ describe('defaults', () => {
       backendServerName: null,
       metadataPrefix: 'hedgerow',
       responseMetadata: true,
+      directives: true,
+      pin: 'strict',
+      pinSameBackendRetry: false,
       admin: { kind: 'tcp', host: '127.0.0.1', port: 9901 },
       adminHost: [],
       adminTokenFile: null,
@@ -172,6 +177,33 @@ describe('values', () => {
 
   it.each(['64KB', '64k', '1.5MiB', '-1', '', '2GiB', '64 KiB', '0x10'])('%j is no size for a call', (text) => {
     expect(problem({ flags: [`--per-call-buffer-limit=${text}`] })).toMatch(/KiB, MiB or GiB|must be from 0 to 1GiB/);
+  });
+
+  it('a message size is a size or off, in every source', () => {
+    const size = (given: Given) => settings(given).maxMessageSize;
+    expect(size({ flags: ['--max-message-size', '4MiB'] })).toBe(4 * 1024 ** 2);
+    expect(size({ env: { HEDGEROW_MAX_MESSAGE_SIZE: '4GiB' } })).toBe(4 * 1024 ** 3);
+    expect(size({ file: '{"maxMessageSize": 1}' })).toBe(1);
+    expect(size({ flags: ['--max-message-size', 'off'], file: '{"maxMessageSize": "64KiB"}' })).toBeNull();
+  });
+
+  it.each(['0', 'Off', '5GiB', ''])('%j is no message size', (text) => {
+    expect(problem({ flags: [`--max-message-size=${text}`] })).toMatch(
+      /^--max-message-size .*(KiB|must be from 1 to 4GiB)/,
+    );
+  });
+
+  it('D1, D2: pins are strict unless a word loosens them', () => {
+    expect(settings({ flags: ['--pin', 'first-attempt', '--pin-same-backend-retry'] })).toMatchObject({
+      pin: 'first-attempt',
+      pinSameBackendRetry: true,
+    });
+    expect(problem({ flags: ['--pin', 'loose'] })).toBe('--pin loose: must be strict or first-attempt');
+  });
+
+  it('directives are switched off by a word or by false', () => {
+    expect(settings({ env: { HEDGEROW_DIRECTIVES: 'off' } }).directives).toBe(false);
+    expect(settings({ file: '{"directives": false}' }).directives).toBe(false);
   });
 
   it.each(['0', '-1', '1.5', '1001', 'x', ''])('CFG-34: a cap of %j attempts is a usage error', (text) => {
