@@ -1,5 +1,6 @@
 import type { BackendId } from '../grpc/backend-id.js';
-import type { Candidate, Pick, Picker } from './types.js';
+import { allows } from './bounds.js';
+import type { Bounds, Candidate, Pick, Picker } from './types.js';
 
 const none: Pick = { kind: 'none' };
 const overloaded: Pick = { kind: 'overloaded' };
@@ -20,7 +21,8 @@ const tiers = 4;
  * Round robin. A call's first pick takes the next ready backend from a cursor. Picks that are steered away from some
  * backends take, of the best tier, the one that steered picks left alone for longest, and leave the cursor where it is: a
  * backend that fails gets no more first attempts than its share, and what it drops is spread over all the others instead of
- * going to its neighbour.
+ * going to its neighbour. A pick within bounds is a steered one too, also a call's first: pins and excludes do not turn the
+ * rotation of the calls that have none.
  */
 export function createRoundRobin(): Picker {
   let known: readonly Candidate[] = [];
@@ -62,7 +64,12 @@ export function createRoundRobin(): Picker {
     return full ? overloaded : none;
   }
 
-  function steer(candidates: readonly Candidate[], tried: readonly BackendId[], failed: readonly BackendId[]): Pick {
+  function steer(
+    candidates: readonly Candidate[],
+    tried: readonly BackendId[],
+    failed: readonly BackendId[],
+    bounds: Bounds | null,
+  ): Pick {
     let best: Place | null = null;
     let bestTier = tiers;
     let full = false;
@@ -70,6 +77,7 @@ export function createRoundRobin(): Picker {
       const candidate = candidates[at];
       const place = places[at];
       if (candidate === undefined || place === undefined || failed.includes(place.id)) continue;
+      if (bounds !== null && !allows(bounds, candidate)) continue;
       const { link } = candidate;
       if (link === 'full') full = true;
       if (link === 'full' || link === 'backoff') continue;
@@ -85,9 +93,10 @@ export function createRoundRobin(): Picker {
   }
 
   return {
-    pick(candidates, tried, failed) {
+    pick(candidates, tried, failed, bounds) {
       if (candidates !== known) learn(candidates);
-      return tried.length === 0 && failed.length === 0 ? first(candidates) : steer(candidates, tried, failed);
+      if (bounds === null && tried.length === 0 && failed.length === 0) return first(candidates);
+      return steer(candidates, tried, failed, bounds);
     },
   };
 }

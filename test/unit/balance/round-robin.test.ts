@@ -1,53 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRoundRobin } from '../../../src/balance/round-robin.js';
-import type { Candidate, Pick, Picker } from '../../../src/balance/types.js';
 import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
-
-type Link = Candidate['link'];
-
-/** A candidate whose link the test changes. */
-class Backend implements Candidate {
-  readonly id: BackendId;
-  link: Link;
-
-  constructor(name: string, link: Link = 'ready') {
-    this.id = backendId(name);
-    this.link = link;
-  }
-}
-
-/** `a b:connecting c:full`: names with their links, ready where none is said. */
-function pool(text: string): Backend[] {
-  return text.split(' ').map((part) => {
-    const [name = '', link = 'ready'] = part.split(':');
-    return new Backend(name, link as Link);
-  });
-}
-
-function ids(names: string): BackendId[] {
-  return names === '' ? [] : names.split('').map(backendId);
-}
-
-function name(pick: Pick): string {
-  return pick.kind === 'use' ? pick.id : pick.kind;
-}
-
-function picks(
-  picker: Picker,
-  candidates: readonly Candidate[],
-  count: number,
-  tried: readonly BackendId[] = [],
-  failed: readonly BackendId[] = [],
-): string {
-  return Array.from({ length: count }, () => name(picker.pick(candidates, tried, failed))).join('');
-}
-
-function counts(text: string): Record<string, number> {
-  const result: Record<string, number> = {};
-  for (const letter of text) result[letter] = (result[letter] ?? 0) + 1;
-  return result;
-}
+import { Backend, counts, ids, type Link, picked, picks, pool } from './pool.js';
 
 describe('first picks', () => {
   it('take each ready backend in turn', () => {
@@ -97,7 +52,7 @@ describe('first picks', () => {
   it('allocate nothing: a pick of the same backend is the same value', () => {
     const picker = createRoundRobin();
     const candidates = pool('a');
-    expect(picker.pick(candidates, [], [])).toBe(picker.pick(candidates, [], []));
+    expect(picker.pick(candidates, [], [], null)).toBe(picker.pick(candidates, [], [], null));
   });
 });
 
@@ -135,9 +90,9 @@ describe('picks of later attempts', () => {
     let first = '';
     let retried = '';
     for (let i = 0; i < 300; i += 1) {
-      const pick = name(picker.pick(candidates, [], []));
+      const pick = picked(picker.pick(candidates, [], [], null));
       first += pick;
-      if (pick === 'a') retried += name(picker.pick(candidates, ids('a'), []));
+      if (pick === 'a') retried += picked(picker.pick(candidates, ids('a'), [], null));
     }
     expect(counts(first)).toEqual({ a: 100, b: 100, c: 100 });
     expect(counts(retried)).toEqual({ b: 50, c: 50 });
@@ -204,8 +159,8 @@ it('D16: every pick comes from the best tier that has a member', () => {
         const best = [tier(true, true), tier(true, false), tier(false, true), tier(false, false)].find(
           (members) => members.length > 0,
         );
-        const pick = picker.pick(candidates, tried, failed);
-        if (best !== undefined) expect(best).toContain(name(pick));
+        const pick = picker.pick(candidates, tried, failed, null);
+        if (best !== undefined) expect(best).toContain(picked(pick));
         else expect(pick.kind).toBe(left.some((one) => one.link === 'full') ? 'overloaded' : 'none');
       }
     }),
@@ -217,13 +172,13 @@ describe('a backend whose streams are all taken', () => {
     const candidates = pool('a:busy b c:busy');
     const picker = createRoundRobin();
     expect(picks(picker, candidates, 3)).toBe('bbb');
-    expect(name(picker.pick(candidates, ids('c'), []))).toBe('b');
+    expect(picked(picker.pick(candidates, ids('c'), [], null))).toBe('b');
   });
 
   it('is waited for where nothing else is left, rather than one that was tried', () => {
     const candidates = pool('a:busy b:backoff');
     const picker = createRoundRobin();
-    expect(name(picker.pick(candidates, [], []))).toBe('a');
-    expect(name(picker.pick(pool('a b:busy'), ids('a'), []))).toBe('b');
+    expect(picked(picker.pick(candidates, [], [], null))).toBe('a');
+    expect(picked(picker.pick(pool('a b:busy'), ids('a'), [], null))).toBe('b');
   });
 });
