@@ -295,8 +295,9 @@ function commit(state: CallState, attempt: AttemptId, cause: CommitCause, out: D
 
 /** Ends the call with the status of an attempt that failed: the last that a backend spoke for, else the last of all. */
 function conclude(state: CallState, reason: StopReason, out: Decision[]): void {
-  // D12, row 12; a pin that cannot be had has a reason of its own.
-  const told = state.onlyUnplaced && reason !== 'pinned_backend_unavailable' ? 'no_backend' : reason;
+  // D12, row 12, which holds before commit; a pin that cannot be had has a reason of its own.
+  const unplaced = state.onlyUnplaced && state.commit === null && reason !== 'pinned_backend_unavailable';
+  const told = unplaced ? 'no_backend' : reason;
   finish(state, { from: state.told ?? state.last ?? 0 }, told, out);
 }
 

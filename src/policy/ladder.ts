@@ -55,7 +55,7 @@ const transparent: Verdict = { kind: 'transparent' };
  * |---|---|---|
  * | – | dropped by the balancer | hold, `overloaded`; a strict pin: `pinned_backend_busy` |
  * | 3 | proven not processed, quota left | transparent |
- * | 4 | a strict pin | stop: could not be had, `pinned_backend_unavailable`; lost, `backend_lost`; else the reason of the row below that stops, or `pinned` |
+ * | 4 | a strict pin | stop: could not be had, after commit too, `pinned_backend_unavailable`; lost, `backend_lost`; else the reason of the row below that stops, or `pinned`. Where the policy may retry on the target itself, a loss is one failure like others |
  * | 5 | no policy, or switched off | stop, `no_policy` |
  * | 6 | code not listed | stop, `fatal_status` |
  * | 7 | pushback negative or unparsable | hold, `pushback` |
@@ -69,6 +69,8 @@ export function judge(standing: Standing, end: End, moment: Moment): Verdict {
   const strict = standing.placement.kind === 'only';
   if (end.reach === 'dropped') return hold(strict ? 'pinned_backend_busy' : 'overloaded');
   if (isRepeatable(standing, end)) return transparent;
+  // A pin that cannot be had is the reason, whether or not a buffer had committed the call before.
+  if (strict && end.reach === 'unplaced') return stop('pinned_backend_unavailable');
   if (standing.commit !== null) return stop(reasonAfterCommit(standing, end, standing.commit));
   return strict ? judgePinned(standing, end, moment) : judgeByPolicy(standing, end, moment);
 }
@@ -110,15 +112,14 @@ function isRepeatable(standing: Standing, end: End): boolean {
   }
 }
 
-/** Row 4. */
+/** Row 4, where the pin could be had. */
 function judgePinned(standing: Standing, end: End, moment: Moment): Verdict {
-  if (end.reach === 'unplaced') return stop('pinned_backend_unavailable');
-  if (end.by === 'loss') return stop('backend_lost');
+  const { placement, plan } = standing;
+  // A hedge is no retry (D5).
+  const again = placement.kind === 'only' && placement.again && plan.kind === 'retry';
+  if (end.by === 'loss' && !again) return stop('backend_lost');
   const verdict = judgeByPolicy(standing, end, moment);
-  // What the policy would have done: `again` lets it, on the target itself; a hedge is no retry (D5).
-  if (verdict.kind === 'hedge') return stop('pinned');
-  if (verdict.kind !== 'retry') return verdict;
-  return standing.placement.kind === 'only' && standing.placement.again ? verdict : stop('pinned');
+  return again || verdict.kind === 'stop' || verdict.kind === 'hold' ? verdict : stop('pinned');
 }
 
 /** Rows 5 to 11 and 13. */

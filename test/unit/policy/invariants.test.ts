@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Millis, millis } from '../../../src/grpc/millis.js';
 import { Status } from '../../../src/grpc/status.js';
-import { type CallState, createCall, transition } from '../../../src/policy/call.js';
+import { transition } from '../../../src/policy/call.js';
+import { type CallState, createCall } from '../../../src/policy/call-state.js';
 import { type Account, audit, nothingSeen } from '../../../src/policy/invariants.js';
 import type { CallEvent, Decision, Plan } from '../../../src/policy/types.js';
 import { noPlan, retryPlan } from './script.js';
@@ -22,7 +23,7 @@ function ends(code: number, reach: 'unsent' | 'refused' | 'processed' = 'process
 }
 
 function start(attempt: number, cause: Start['cause'], previous: number): Start {
-  return { type: 'startAttempt', attempt, cause, previous, avoid: [] };
+  return { type: 'startAttempt', attempt, cause, previous, avoid: [], onlyOn: null };
 }
 
 /** A moment of a call with attempt 1 in flight; what a test changes in it makes it wrong. */
@@ -43,7 +44,7 @@ function broken({ account, state, plan = retryPlan(), event = woke, decisions = 
     event,
     { now: millis(1000), throttled: () => shut ?? false },
     {
-      state: { ...live, live: [{ id: 1, previous: 0 }], ...state },
+      state: { ...live, live: [{ id: 1, previous: 0, onlyOn: null }], ...state },
       decisions,
       wakeAt: (wakeAt ?? null) as Millis | null,
     },
@@ -142,7 +143,7 @@ describe('the check of invariants', () => {
     ],
     ['no retry past a shut throttle', { event: ends(14), state: waiting, decisions: [debit], shut: true }],
     ['no retry past a shut throttle', { event: ends(14), decisions: [debit, start(2, 'retry', 1)], shut: true }],
-    ['the state knows what is in flight', { state: { live: [{ id: 2, previous: 0 }] } }],
+    ['the state knows what is in flight', { state: { live: [{ id: 2, previous: 0, onlyOn: null }] } }],
     ['the state knows what is in flight', { state: waiting, wakeAt: 1100 }],
     ['a call is over when it has finished', { state: { phase: 'over' } }],
     ['a call is over when it has finished', { state: { live: [] }, decisions: [cancel, finish] }],

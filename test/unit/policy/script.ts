@@ -7,7 +7,16 @@ import type { StopReason } from '../../../src/grpc/stop-reason.js';
 import { type Step, transition } from '../../../src/policy/call.js';
 import { type CallState, createCall } from '../../../src/policy/call-state.js';
 import { type Account, audit, nothingSeen } from '../../../src/policy/invariants.js';
-import type { AttemptId, BufferLimit, CallEvent, Decision, Plan, RetryPlan } from '../../../src/policy/types.js';
+import type {
+  AttemptId,
+  BufferLimit,
+  CallEvent,
+  Decision,
+  HedgePlan,
+  Placement,
+  Plan,
+  RetryPlan,
+} from '../../../src/policy/types.js';
 
 /** `RP(4, 0.1s, 1s, 2, [UNAVAILABLE])`, as the catalogue has it, with what a test changes. */
 export function retryPlan(change: Partial<RetryPlan> = {}): RetryPlan {
@@ -20,6 +29,11 @@ export function retryPlan(change: Partial<RetryPlan> = {}): RetryPlan {
     retryable: new Set([Status.UNAVAILABLE]),
     ...change,
   };
+}
+
+/** `HP(3, 0.1s, [UNAVAILABLE])`, with what a test changes. */
+export function hedgePlan(change: Partial<HedgePlan> = {}): HedgePlan {
+  return { kind: 'hedge', maxAttempts: 3, delay: millis(100), nonFatal: new Set([Status.UNAVAILABLE]), ...change };
 }
 
 export const noPlan: Plan = { kind: 'none' };
@@ -41,6 +55,7 @@ export interface Setting {
   /** From the start. */
   readonly deadline?: number | null;
   readonly policy?: 'on' | 'off';
+  readonly placement?: Placement;
   readonly maxTransparent?: number;
 }
 
@@ -70,11 +85,11 @@ export class Script {
   }
 
   start(): string[] {
-    const { deadline = null, policy = 'on' } = this.setting;
+    const { deadline = null, policy = 'on', placement = { kind: 'any' } } = this.setting;
     return this.send({
       type: 'started',
       deadlineAt: deadline === null ? null : millis(startAt + deadline),
-      placement: { kind: 'any' },
+      placement,
       policy,
     });
   }
@@ -97,8 +112,9 @@ export class Script {
     return this.ends(attempt, Status.UNAVAILABLE, facts);
   }
 
-  overflows(limit: BufferLimit = 'call'): string[] {
-    return this.send({ type: 'bufferOverflowed', limit, sent: new Map() });
+  /** @param sent request bytes written to attempt 1, 2 and so on */
+  overflows(limit: BufferLimit = 'call', sent: readonly number[] = []): string[] {
+    return this.send({ type: 'bufferOverflowed', limit, sent: new Map(sent.map((bytes, i) => [i + 1, bytes])) });
   }
 
   rejected(code: StatusCode, reason: StopReason, detail: string): string[] {
