@@ -1,7 +1,7 @@
+import { reasonInWords } from '../grpc/reason-words.js';
 import { Status, statusName } from '../grpc/status.js';
 import type { AttemptRecord, CallRecord } from '../proxy/observer.js';
 import { clip, count, createPaint, duration, type Paint, type Tone } from './paint.js';
-import { reasonInWords } from './reason-words.js';
 
 /** How the text is to look. */
 export interface Look {
@@ -68,9 +68,16 @@ export function drawCall({ number, title, record, note }: ShownCall, look: Look)
     lines.push(`${left}│${cells}│${took}  ${outcome}`);
     previous = attempt;
   });
-  lines.push(`     ${paint('quiet', reasonInWords(record))}`);
+  lines.push(`     ${paint('quiet', endInWords(record))}`);
   if (note !== null) lines.push(`     ${paint('quiet', note)}`);
   return `${lines.join('\n')}\n`;
+}
+
+function endInWords({ reason, code, retries, replayPeak }: CallRecord): string {
+  if (reason !== 'ok') return reasonInWords({ reason, code, attempts: retries + 1 });
+  if (retries === 0) return 'answered at the first attempt';
+  const kept = replayPeak === 0 ? '' : `; ${count(replayPeak, 'request byte')} had been kept and went again`;
+  return `${count(retries, 'retry')}, and the client never saw a failure${kept}`;
 }
 
 /** `/pkg.Service/Method` → `Service/Method` */

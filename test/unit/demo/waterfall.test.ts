@@ -32,6 +32,15 @@ test('a retry stands to the right of what it waited for, the wait in dots', () =
   );
 });
 
+test('retries and kept bytes are counted, one and several', () => {
+  const attempts = [failed('a', 0, 1), failed('b', 2, 3), attempt('c', 4, 5)];
+  const last = (record: CallRecord): string | undefined => draw(record).trimEnd().split('\n').at(-1);
+  expect(last(call({ attempts, retries: 2 }))).toBe('     2 retries, and the client never saw a failure');
+  expect(last(call({ attempts, retries: 1, replayPeak: 1 }))).toContain(
+    '; 1 request byte had been kept and went again',
+  );
+});
+
 test('a wait without room for its figure tells it beside the bar', () => {
   const attempts = [failed('flaky', 0, 70), attempt('well', 90, 100, { cause: 'retry' })];
   const [, , second] = draw(call({ attempts, retries: 1 })).split('\n');
@@ -56,7 +65,7 @@ test('a status of the backend’s own is the client’s; its words are shown as 
     `
 #1 Orders/GetOrder  unary                                        NOT_FOUND  100.0 ms
    1 well  │▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│ 100.0 ms  NOT_FOUND ◀  there is no order 7 anywhe…
-     NOT_FOUND is not in the policy’s retryableStatusCodes: the client gets it at once
+     NOT_FOUND is not among the codes that the policy tries again for: the client gets it at once
 `.slice(1),
   );
 });

@@ -1,20 +1,29 @@
-import { statusName } from '../grpc/status.js';
-import type { CallRecord } from '../proxy/observer.js';
-import { count } from './paint.js';
+import { type StatusCode, statusName } from './status.js';
+import type { StopReason } from './stop-reason.js';
+
+/** A call's end, as far as it is told in words. */
+export interface EndedCall {
+  readonly reason: StopReason;
+  /** The status that the client is told. */
+  readonly code: StatusCode;
+  /** Policy attempts, the first included. */
+  readonly attempts: number;
+}
 
 /** Why the call ended as it did and no further attempt was made, for someone who has never read a service config. */
-export function reasonInWords(record: CallRecord): string {
-  const { attempts, reason, retries } = record;
-  const status = statusName(record.code);
+export function reasonInWords({ reason, code, attempts }: EndedCall): string {
+  const status = statusName(code);
   switch (reason) {
     case 'ok':
-      return retries === 0 ? 'answered at the first attempt' : hiddenInWords(record);
+      return 'the call was answered';
     case 'fatal_status':
-      return `${status} is not in the policy’s retryableStatusCodes: the client gets it at once`;
+      return `${status} is not among the codes that the policy tries again for: the client gets it at once`;
     case 'no_policy':
-      return 'the method has no retry policy: the client gets what the first attempt gave';
+      return 'the method has no policy: the client gets what the first attempt gave';
     case 'attempts_exhausted':
-      return `all ${count(attempts.length, 'attempt')} that the policy permits failed`;
+      return attempts === 1
+        ? 'the one attempt that the policy permits failed'
+        : `all ${attempts} attempts that the policy permits failed`;
     case 'throttled':
       return 'too many calls fail just now: the retry throttle is shut';
     case 'pushback':
@@ -30,14 +39,17 @@ export function reasonInWords(record: CallRecord): string {
     case 'no_backend':
       return 'no backend could be reached';
     case 'pinned':
+      return 'the client asked for this one backend: no further attempt goes anywhere';
     case 'pin_unknown':
+      return 'the client asked for a backend that is not known here';
     case 'pinned_backend_unavailable':
+      return 'the one backend that the client asked for cannot be reached';
     case 'pinned_backend_busy':
-      return 'the client asked for this one backend';
+      return 'the one backend that the client asked for takes no more calls';
     case 'session_lost':
       return 'the backend of the client’s session is gone';
     case 'backend_lost':
-      return 'the connection to the backend was lost after its answer had begun';
+      return 'the connection to the backend was lost, and the call could not go to another';
     case 'invalid_directive':
       return 'the client’s hedgerow metadata is not valid';
     case 'malformed_request':
@@ -57,9 +69,4 @@ export function reasonInWords(record: CallRecord): string {
     default:
       return reason satisfies never;
   }
-}
-
-function hiddenInWords({ retries, replayPeak }: CallRecord): string {
-  const kept = replayPeak === 0 ? '' : `; ${count(replayPeak, 'request byte')} had been kept and went again`;
-  return `${count(retries, 'retry')}, and the client never saw a failure${kept}`;
 }
