@@ -9,6 +9,7 @@ import { createNodeAlarms } from './runtime/alarms.js';
 import { nodeClock } from './runtime/clock.js';
 import { nodeRandom } from './runtime/random.js';
 import { nodeTurn } from './runtime/turn.js';
+import { nodeStamp, readAgain, watchFile } from './runtime/watch-file.js';
 import { createAccessLog } from './telemetry/access-log.js';
 import { createLogger } from './telemetry/logger.js';
 import { createRunLog } from './telemetry/serve-log.js';
@@ -68,9 +69,21 @@ process.exitCode = await run(process.argv.slice(2), io, {
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
     const logger = createLogger({ level: settings.logLevel, format, destination: process.stdout });
     const log = createRunLog(logger, createAccessLog(logger, settings.accessLog), () => nodeClock.now());
-    // Its default action would end the process, and every call with it.
-    process.on('SIGHUP', () => log.warn('SIGHUP: this version does not re-read its files; restart to change them'));
-    return serve(settings, notes, { readFile: readText, stderr, ports, log, terminated: terminated() });
+    // From before the start on: the default action would end the process, and every call with it.
+    let onHangup = (): void => {};
+    process.on('SIGHUP', () => onHangup());
+    return serve(settings, notes, {
+      readFile: readText,
+      readAgain,
+      watch: (path, onChange) => watchFile(path, { ...ports, stampOf: nodeStamp }, onChange),
+      stderr,
+      ports,
+      log,
+      terminated: terminated(),
+      onHangup: (listener) => {
+        onHangup = listener;
+      },
+    });
   },
   async demo({ calls }) {
     // Brings @grpc/grpc-js, which the other commands start faster without.

@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
 import { type AppEvents, createApp, type FileContents, type Ports } from '../app.js';
-import { formatFinding } from '../config/finding.js';
-import { compileMethods } from '../config/methods.js';
-import { printable } from '../config/quote.js';
-import { parseServiceConfig, type ServiceConfig } from '../config/service-config.js';
-import { defaultServiceConfig, type Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings.js';
 import { fileProblem } from './file-problem.js';
+import { type FollowIo, followServiceConfig } from './follow-service-config.js';
+import { countNames, type LoadedConfig, loadServiceConfig, serviceConfigPath } from './load-service-config.js';
 import { tlsProblem } from './tls-problem.js';
 
 /** Where a run of the proxy tells what happens; telemetry implements it. */
@@ -14,6 +11,8 @@ export interface ServeLog extends AppEvents {
   ready(facts: ReadyFacts): void;
   warn(message: string): void;
   info(message: string): void;
+  /** A line with fields of its own, about the service config. */
+  tell(level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 export interface ReadyFacts {
@@ -24,20 +23,16 @@ export interface ReadyFacts {
 }
 
 /** The outside, as `hedgerow serve` sees it. */
-export interface ServeIo {
+export interface ServeIo extends Pick<FollowIo, 'readAgain' | 'watch'> {
+  /** UTF-8. Rejects as `node:fs/promises` does. */
   readonly readFile: (path: string) => Promise<string>;
   readonly stderr: (text: string) => void;
   readonly ports: Ports;
   readonly log: ServeLog;
   /** Resolves when the first SIGTERM or SIGINT comes, with its name. */
   readonly terminated: Promise<string>;
-}
-
-interface LoadedConfig {
-  readonly path: string | null;
-  readonly version: string;
-  readonly config: ServiceConfig;
-  readonly warnings: readonly string[];
+  /** Calls `listener` at each SIGHUP from now on. */
+  readonly onHangup: (listener: () => void) => void;
 }
 
 /** One line for stderr that ends the process. */
@@ -52,10 +47,9 @@ class Refusal extends Error {
 /** Runs the proxy until it is told to end. Resolves to the exit code; its own errors have been told by then. */
 export async function serve(settings: Settings, notes: readonly string[], io: ServeIo): Promise<number> {
   try {
-    const loaded = await loadServiceConfig(settings, io);
+    const loaded = await loadConfig(settings, io);
     const files = await loadFiles(settings, io);
     for (const note of [...notes, ...loaded.warnings]) io.log.warn(note);
-    const methods = compileMethods(loaded.config);
     const app = createApp(settings, loaded.config, files, io.ports, io.log);
     try {
       await app.start();
@@ -67,9 +61,18 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
       listen: app.listening,
       admin: app.adminAddress,
       backends: settings.backend.length,
-      config: { path: loaded.path, version: loaded.version, methods: methods.names },
+      config: { path: loaded.path, version: loaded.version, methods: countNames(loaded.config) },
     });
+    const follower = followServiceConfig(serviceConfigPath(settings), loaded, {
+      readAgain: io.readAgain,
+      watch: io.watch,
+      ports: io.ports,
+      tell: io.log.tell,
+      apply: app.configure,
+    });
+    io.onHangup(() => follower.ask());
     const signal = await io.terminated;
+    follower.stop();
     io.log.info(`${signal}: draining, at most ${settings.drainTimeout} ms`);
     await app.drain();
     io.log.info('drained');
@@ -81,36 +84,10 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
   }
 }
 
-async function loadServiceConfig(settings: Settings, io: ServeIo): Promise<LoadedConfig> {
-  const named = settings.serviceConfig;
-  const path = named ?? defaultServiceConfig;
-  let text: string;
-  try {
-    text = await io.readFile(path);
-  } catch (error) {
-    if (named !== null || !isMissing(error)) throw new Refusal(fileProblem(path, error), 2);
-    return { path: null, version: versionOf('{}'), config: emptyConfig(settings), warnings: [] };
-  }
-  const { findings, config } = parseServiceConfig(text, { maxAttemptsLimit: settings.maxAttemptsLimit });
-  const errors = findings.filter(({ severity }) => severity === 'error');
-  const [first] = errors;
-  if (config === null || first !== undefined) {
-    const more = errors.length > 1 ? `; ${errors.length - 1} more, all told by: hedgerow check ${printable(path)}` : '';
-    throw new Refusal(`${first === undefined ? printable(path) : formatFinding(path, first)}${more}`, 1);
-  }
-  return { path, version: versionOf(text), config, warnings: findings.map((finding) => formatFinding(path, finding)) };
-}
-
-function emptyConfig({ maxAttemptsLimit }: Settings): ServiceConfig {
-  return { methodConfig: [], throttling: null, maxAttemptsLimit };
-}
-
-function versionOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+async function loadConfig(settings: Settings, io: ServeIo): Promise<LoadedConfig> {
+  const first = await loadServiceConfig(settings, io.readFile);
+  if (!first.ok) throw new Refusal(first.problem, first.exitCode);
+  return first.loaded;
 }
 
 async function loadFiles(settings: Settings, io: ServeIo): Promise<FileContents> {

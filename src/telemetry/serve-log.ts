@@ -14,6 +14,8 @@ export interface RunLog {
   ready(facts: Omit<ReadyFacts, 'control'>): void;
   info(message: string): void;
   warn(message: string): void;
+  /** A line with fields of its own. */
+  tell(level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 /** Lines about clients that were turned away: so many in so many milliseconds; the next line tells how many had none. */
@@ -48,5 +50,6 @@ export function createRunLog(logger: Logger, observer: CallObserver, now: () => 
       logReady(logger, { listen, admin, control: null, backends, config }),
     info: (message) => logger.info(message),
     warn: (message) => logger.warn(message),
+    tell: (level, fields, message) => logger[level](fields, message),
   };
 }

@@ -1,0 +1,94 @@
+import type { Ports } from '../app.js';
+import { printable } from '../config/quote.js';
+import type { ServiceConfig } from '../config/service-config.js';
+import {
+  type ConfigSource,
+  type SourceDecision,
+  type SourceEvent,
+  sourceWakeAt,
+  startConfigSource,
+  stepConfigSource,
+} from './config-source.js';
+import { fileProblem } from './file-problem.js';
+import type { LoadedConfig } from './load-service-config.js';
+
+/** The outside, as the following of a file sees it. */
+export interface FollowIo {
+  /** UTF-8. Rejects as `node:fs/promises` does. */
+  readonly readAgain: (path: string) => Promise<string>;
+  /** Calls `onChange` when the file may have changed, until what it returns is called. */
+  readonly watch: (path: string, onChange: () => void) => () => void;
+  readonly ports: Pick<Ports, 'clock' | 'alarms'>;
+  readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
+  readonly apply: (config: ServiceConfig) => void;
+}
+
+/** The service config's file, followed. */
+export interface ConfigFollower {
+  /** Reads it now, and tells the result. After `stop` it only tells that nothing is read any more. */
+  ask(): void;
+  /** What is in force and what was refused. */
+  readonly source: ConfigSource;
+  /** Nothing is applied after it. */
+  stop(): void;
+}
+
+/** Follows the file that a start has read. Never throws. */
+export function followServiceConfig(path: string, loaded: LoadedConfig, io: FollowIo): ConfigFollower {
+  const { clock, alarms } = io.ports;
+  let source = startConfigSource(path, loaded);
+  let alarm: ReturnType<typeof alarms.set> | null = null;
+  let stopped = false;
+
+  function on(event: SourceEvent): void {
+    if (stopped) return;
+    const step = stepConfigSource(source, event, clock.now());
+    source = step.source;
+    for (const decision of step.decisions) act(decision);
+    if (alarm !== null) alarms.cancel(alarm);
+    const wakeAt = sourceWakeAt(source);
+    alarm = wakeAt === null ? null : alarms.set(wakeAt, () => on({ type: 'woke' }));
+  }
+
+  function act(decision: SourceDecision): void {
+    switch (decision.type) {
+      case 'read':
+        void read();
+        return;
+      case 'apply':
+        io.apply(decision.config);
+        return;
+      case 'tell':
+        io.tell(decision.level, decision.fields, decision.message);
+        return;
+      default:
+        decision satisfies never;
+    }
+  }
+
+  async function read(): Promise<void> {
+    let event: SourceEvent;
+    try {
+      event = { type: 'read', text: await io.readAgain(path) };
+    } catch (error) {
+      event = { type: 'readFailed', problem: fileProblem(path, error) };
+    }
+    on(event);
+  }
+
+  const stopWatching = io.watch(path, () => on({ type: 'changed' }));
+  return {
+    ask() {
+      if (stopped) io.tell('info', {}, `service config ${printable(path)}: not read again, the proxy is draining`);
+      else on({ type: 'asked' });
+    },
+    get source() {
+      return source;
+    },
+    stop() {
+      stopped = true;
+      stopWatching();
+      if (alarm !== null) alarms.cancel(alarm);
+    },
+  };
+}
