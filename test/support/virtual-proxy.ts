@@ -1,0 +1,258 @@
+import { createRoundRobin } from '../../src/balance/round-robin.js';
+import { compileMethods, type MethodTable } from '../../src/config/methods.js';
+import { parseServiceConfig, type ServiceConfig } from '../../src/config/service-config.js';
+import { createThrottle, type Throttle } from '../../src/policy/throttle.js';
+import { createNotes } from '../../src/proxy/notes.js';
+import type { ProxyParts } from '../../src/proxy/parts.js';
+import { createRelayBudget } from '../../src/proxy/relay-budget.js';
+import { createReplayBudget } from '../../src/replay/budget.js';
+import type { AlarmHandle, Alarms, Clock } from '../../src/runtime/ports.js';
+import type { BackendChange, UpstreamPool } from '../../src/upstream/types.js';
+import { CallLog } from './call-log.js';
+import { backendNames, type Outcome, type RunScript } from './call-script.js';
+import { VirtualBackend } from './virtual-backend.js';
+import { type Caller, VirtualClient } from './virtual-client.js';
+import { createVirtualTime, type VirtualTime } from './virtual-time.js';
+
+/** What is put in the place of a real part: for controls that must be seen to fail. */
+export interface Planted {
+  readonly throttle?: (real: Throttle) => Throttle;
+  readonly parts?: (real: ProxyParts) => ProxyParts;
+}
+
+/** All that is to be zero when nothing goes on. */
+export interface Leaks {
+  readonly calls: number;
+  readonly alarms: number;
+  readonly replayBytes: number;
+  readonly relayBytes: number;
+  readonly upstreamStreams: number;
+  readonly queued: number;
+  readonly waitingForConnect: number;
+}
+
+/** Alarms that know how many of them are pending. */
+class CountedAlarms implements Alarms {
+  private readonly inner: Alarms;
+  private readonly open = new Set<AlarmHandle>();
+
+  constructor(inner: Alarms) {
+    this.inner = inner;
+  }
+  get pending(): number {
+    return this.open.size;
+  }
+  set(at: number, ring: () => void): AlarmHandle {
+    const handle = this.inner.set(at, () => {
+      this.open.delete(handle);
+      ring();
+    });
+    this.open.add(handle);
+    return handle;
+  }
+  cancel(handle: AlarmHandle): void {
+    this.open.delete(handle);
+    this.inner.cancel(handle);
+  }
+}
+
+/** What every call gets that its script says nothing more of. */
+const plainAnswer: Outcome = {
+  kind: 'answer',
+  after: 0,
+  reads: true,
+  code: 0,
+  pushback: [],
+  messages: [3],
+  gap: 0,
+};
+
+/**
+ * The whole proxy but for sockets: its real calls, attempts, buffers, balancer, bucket, connections and HTTP/2 engines, with
+ * scripted clients and backends on engines of their own, in memory, on virtual time.
+ */
+export class VirtualProxy {
+  readonly time: VirtualTime = createVirtualTime();
+  readonly log: CallLog;
+  readonly config: ServiceConfig;
+  readonly methods: MethodTable;
+  readonly throttle: Throttle;
+  readonly backends: readonly VirtualBackend[];
+  readonly callers: Caller[] = [];
+  readonly changes: BackendChange[] = [];
+  readonly defects: unknown[] = [];
+  private readonly script: RunScript;
+  private readonly clients: readonly VirtualClient[];
+  private readonly parts: ProxyParts;
+  private readonly callAlarms: CountedAlarms;
+  private readonly connectAlarms: CountedAlarms;
+  private readonly hopeful = new Set<() => void>();
+  private readonly attemptsSeen = new Map<number, number>();
+
+  constructor(script: RunScript, planted: Planted = {}) {
+    this.script = script;
+    const { time } = this;
+    const clock: Clock = time.clock;
+    this.log = new CallLog(() => clock.now());
+    this.callAlarms = new CountedAlarms(time.alarms);
+    this.connectAlarms = new CountedAlarms(time.alarms);
+    const { config, findings } = parseServiceConfig(script.config, { maxAttemptsLimit: 5 });
+    if (config === null)
+      throw new Error(`the script's config is invalid: ${findings.map((f) => f.message).join('; ')}`);
+    this.config = config;
+    this.methods = compileMethods(config);
+    const throttle = createThrottle(config.throttling);
+    this.throttle = planted.throttle?.(throttle) ?? throttle;
+    let draws = 0;
+    const { randoms, limits } = script;
+    const random = {
+      next: () => {
+        draws += 1;
+        return randoms[draws % randoms.length] ?? 0.5;
+      },
+    };
+    this.backends = script.backends.map(
+      (plan, i) =>
+        new VirtualBackend(
+          backendNames[i] ?? `b${i}`,
+          plan,
+          { time, log: this.log, outcomeFor: (call) => this.outcomeFor(call) },
+          {
+            connectTimeout: 2000,
+            connectBackoffMax: 5000,
+            backendConnections: limits.connections,
+            queueLimit: limits.queue,
+            clock,
+            random,
+            alarms: this.connectAlarms,
+            turn: time.turn,
+            onStateChange: (change) => this.changed(change),
+          },
+        ),
+    );
+    const parts = this.assemble(random);
+    this.parts = planted.parts?.(parts) ?? parts;
+    const count = Math.max(1, ...script.calls.map(({ connection }) => connection + 1));
+    this.clients = Array.from(
+      { length: count },
+      () =>
+        new VirtualClient(time, this.log, this.parts, { latency: script.clientLatency, window: script.clientWindow }),
+    );
+  }
+
+  private assemble(random: ProxyParts['random']): ProxyParts {
+    const { script, time, log, throttle, methods } = this;
+    let calls = 0;
+    const { limits } = script;
+    return {
+      clock: time.clock,
+      random,
+      alarms: this.callAlarms,
+      turn: time.turn,
+      pool: this.pool(),
+      picker: createRoundRobin(),
+      policyFor: (path) => methods.lookup(path),
+      throttle: {
+        isShut: (debit) => throttle.isShut(debit),
+        count: (as) => {
+          log.add({ kind: 'counted', as });
+          throttle.count(as);
+        },
+        configure: (next) => throttle.configure(next),
+        get state() {
+          return throttle.state;
+        },
+      },
+      replay: createReplayBudget(limits.total, 'total', null),
+      callLimit: limits.call,
+      clientLimit: limits.client,
+      relay: createRelayBudget(limits.relay),
+      prefix: 'hedgerow-',
+      directives: true,
+      pin: 'strict',
+      pinSameBackendRetry: false,
+      maxMessageSize: null,
+      notes: createNotes('hedgerow-', true),
+      authority: { kind: 'client' },
+      scheme: 'http',
+      observer: { wants: () => true, onCallEnded: (record) => log.add({ kind: 'record', record }) },
+      nextCallId: () => {
+        calls += 1;
+        return `call-${calls}`;
+      },
+      onDefect: (error) => this.defects.push(error),
+    };
+  }
+
+  private pool(): UpstreamPool {
+    const backends = this.backends.map(({ upstream }) => upstream);
+    return {
+      backends,
+      get: (id) => backends.find((backend) => backend.id === id),
+      onceConnected: (listener) => void this.hopeful.add(listener),
+      forget: (listener) => void this.hopeful.delete(listener),
+      start: () => {
+        for (const backend of backends) backend.start();
+      },
+      stop: () => Promise.resolve(),
+    };
+  }
+
+  private changed(change: BackendChange): void {
+    this.changes.push(change);
+    if (change.event !== 'connected' || this.hopeful.size === 0) return;
+    this.time.turn.atEnd(() => {
+      for (const listener of [...this.hopeful]) if (this.hopeful.delete(listener)) listener();
+    });
+  }
+
+  private outcomeFor(call: number): Outcome {
+    const seen = this.attemptsSeen.get(call) ?? 0;
+    this.attemptsSeen.set(call, seen + 1);
+    return this.script.calls[call]?.outcomes[seen] ?? plainAnswer;
+  }
+
+  /** Plays the script for `horizon` ms; then the clients give up what is left, and all comes to rest. */
+  run(horizon = 20_000): void {
+    const { script, time, callers } = this;
+    const start = time.clock.now() + script.warmup;
+    // After what the backends do in the first instant.
+    time.alarms.set(time.clock.now(), () => {
+      for (const { upstream } of this.backends) upstream.start();
+    });
+    script.calls.forEach((plan, number) => {
+      time.alarms.set(start + plan.at, () => {
+        const client = this.clients[plan.connection];
+        if (client !== undefined) callers[number] = client.call(number, plan);
+      });
+    });
+    if (script.abandonAt !== null)
+      time.alarms.set(start + script.abandonAt, () => {
+        for (const { atProxy } of this.clients) atProxy.abandonCalls();
+      });
+    time.advance(horizon);
+    for (const caller of callers) caller?.cancel();
+    time.advance(1000);
+  }
+
+  get leaks(): Leaks {
+    const { parts } = this;
+    const sum = (list: readonly number[]): number => list.reduce((total, one) => total + one, 0);
+    return {
+      calls: sum(this.clients.map(({ atProxy }) => atProxy.openCalls)),
+      alarms: this.callAlarms.pending,
+      replayBytes: parts.replay.held,
+      relayBytes: parts.relay.waiting,
+      upstreamStreams: sum(this.backends.map(({ upstream }) => upstream.inFlight)),
+      queued: sum(this.backends.map(({ upstream }) => upstream.queued)),
+      waitingForConnect: this.hopeful.size,
+    };
+  }
+
+  /** Takes the connections down; afterwards no alarm of theirs may be left. */
+  stop(): number {
+    for (const { upstream } of this.backends) upstream.stop();
+    this.time.advance(3000);
+    return this.connectAlarms.pending;
+  }
+}
