@@ -72,3 +72,9 @@ test('notes and warnings are plain lines', () => {
   expect(logged((log) => log.info('drained'))).toMatchObject({ level: 30, msg: 'drained' });
   expect(logged((log) => log.warn('an odd setting'))).toMatchObject({ level: 40, msg: 'an odd setting' });
 });
+
+test('a line may bring fields of its own', () => {
+  const line = logged((log) => log.tell('warn', { rejected: 'ab' }, 'service config rejected'));
+  expect(line).toEqual({ level: 40, time: expect.any(Number), rejected: 'ab', msg: 'service config rejected' });
+  expect(logged((log) => log.tell('info', {}, 'unchanged'))).toMatchObject({ level: 30, msg: 'unchanged' });
+});
