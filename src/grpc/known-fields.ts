@@ -13,6 +13,9 @@ export const teTrailers: MetadataField = field('te', 'trailers');
 export const httpOk: MetadataField = field(':status', '200');
 export const contentTypeGrpc: MetadataField = field('content-type', 'application/grpc');
 
+/** Tells a client's library not to repeat a call (A6, Pushback). */
+export const stopPushback: MetadataField = field('grpc-retry-pushback-ms', '-1');
+
 const statuses: readonly MetadataField[] = Array.from({ length: 17 }, (_, code) => field('grpc-status', String(code)));
 
 export function field(name: string, value: string): MetadataField {

@@ -3,6 +3,7 @@ import { answerFields, ownAnswer, ownTrailers } from '../grpc/rewrite.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import { ErrorCode, type Http2Connection, type Http2Stream } from '../http2/types.js';
+import type { Story } from './notes.js';
 import type { ProxyParts } from './parts.js';
 
 type AnswerParts = Pick<ProxyParts, 'prefix' | 'notes'>;
@@ -25,10 +26,10 @@ export interface CallEnd {
   readonly code: StatusCode;
   /** Plain text, used where the end is ours to make. */
   readonly message: string;
-  /** Whose answer or loss it is; null where no backend was reached. */
-  readonly backend: string | null;
-  readonly retries: number;
-  readonly reason: StopReason;
+  /** Our own keys for it. */
+  readonly notes: readonly MetadataField[];
+  /** They, where the client has to be told `answerTooLarge` instead. */
+  readonly otherwise: () => readonly MetadataField[];
 }
 
 /** What a client is told instead of an end that is larger than it accepts. */
@@ -43,14 +44,13 @@ export const answerTooLarge = {
  * returns false where the client has been told `answerTooLarge` so.
  */
 export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts: AnswerParts, end: CallEnd): boolean {
-  const { trailers, code, message, backend, retries, reason } = end;
+  const { trailers, code, message, notes } = end;
   const make = end.afterHeaders ? ownTrailers : ownAnswer;
-  const notes = parts.notes.trailers(backend, retries, code === Status.OK ? null : reason);
   const fields = trailers === null ? make(code, spoken(message), notes) : answerFields(trailers, parts.prefix, notes);
   const whole = connection.sendHeaders(stream, fields, true);
   if (!whole) {
-    const short = parts.notes.trailers(backend, retries, answerTooLarge.reason);
-    if (!connection.sendHeaders(stream, make(answerTooLarge.code, spoken(answerTooLarge.message), short), true)) {
+    const fallback = make(answerTooLarge.code, spoken(answerTooLarge.message), end.otherwise());
+    if (!connection.sendHeaders(stream, fallback, true)) {
       connection.reset(stream, ErrorCode.INTERNAL_ERROR);
       return false;
     }
@@ -61,8 +61,15 @@ export function sendEnd(connection: Http2Connection, stream: Http2Stream, parts:
 }
 
 /** The answer to a call that was refused before it began. */
-export function refusal(parts: AnswerParts, code: StatusCode, detail: string, reason: StopReason): MetadataField[] {
-  return ownAnswer(code, spoken(detail), parts.notes.trailers(null, 0, reason));
+export function refusal(
+  parts: AnswerParts,
+  code: StatusCode,
+  detail: string,
+  { reason, callId }: { readonly reason: StopReason; readonly callId: string },
+): MetadataField[] {
+  const failure = { reason, origin: 'proxy', processed: 'no', callId } as const;
+  const story: Story = { backend: null, retries: 0, backends: [], hedged: false, failure };
+  return ownAnswer(code, spoken(detail), parts.notes.trailers(story));
 }
 
 /** Our own words say whose they are: an application's client must be able to tell them from its server's (PRX-29). */

@@ -8,7 +8,9 @@ import {
 } from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import type { BackendId } from '../grpc/backend-id.js';
+import { MessageLimit } from '../grpc/message-limit.js';
 import type { MetadataField } from '../grpc/metadata.js';
+import { Status } from '../grpc/status.js';
 import {
   ErrorCode,
   type HeaderField,
@@ -19,8 +21,9 @@ import {
 } from '../http2/types.js';
 import type { AttemptCause, AttemptId } from '../policy/types.js';
 import type { ReplayReader } from '../replay/types.js';
-import type { StreamWaiter, UpstreamBackend } from '../upstream/types.js';
+import type { UpstreamBackend } from '../upstream/types.js';
 import type { ProxyParts } from './parts.js';
+import { PlaceSearch, type PlaceSeeker, type PlaceWish } from './place-search.js';
 import { SliceQueue } from './slice-queue.js';
 
 /** What an attempt asks of its call. Each call is made inside an event of the wire; none throws. */
@@ -33,16 +36,31 @@ export interface AttemptOwner {
   attemptOffers(chunk: Uint8Array, start: number, end: number): number;
   /** Its request stream has room again. */
   attemptWritable(attempt: Attempt): void;
+  /** Backends that it should leave to the call's other attempts, where it can. */
+  avoidedBy(attempt: Attempt): readonly BackendId[];
   /** It is over, `attempt.end` says how, and all that it answered has been passed on. */
   attemptEnded(attempt: Attempt): void;
+  /** It answered with a message of `bytes`, more than the call accepts; what came before has been passed on (CFG-86). */
+  attemptOverweight(attempt: Attempt, bytes: number): void;
   /** Its answer's header list was over our limit: the call ends RESOURCE_EXHAUSTED (CON-13). */
   attemptTooLarge(attempt: Attempt): void;
   /** A defect of ours was thrown. */
   attemptFailed(error: unknown): void;
 }
 
+/** What an attempt is started with. */
+export interface AttemptFacts extends PlaceWish {
+  readonly id: AttemptId;
+  readonly cause: AttemptCause;
+  readonly previous: number;
+  /** Backends that the call has tried. */
+  readonly avoid: readonly BackendId[];
+  /** Bytes of one message of the answer; null: no limit. */
+  readonly responseLimit: number | null;
+}
+
 /** One attempt of a call: a place at a backend, then a stream there. Reads the wire; decides nothing. */
-export class Attempt implements StreamEvents, StreamWaiter {
+export class Attempt implements StreamEvents, PlaceSeeker {
   readonly id: AttemptId;
   readonly cause: AttemptCause;
   /** grpc-previous-rpc-attempts of our own counting. */
@@ -53,6 +71,8 @@ export class Attempt implements StreamEvents, StreamWaiter {
   connection: Http2Connection | null = null;
   stream: Http2Stream | null = null;
   reader: ReplayReader | null = null;
+  /** Its request HEADERS were handed to the wire. */
+  dispatched = false;
   /** END_STREAM of the request has been sent. */
   requestEnded = false;
   initial: readonly MetadataField[] | null = null;
@@ -62,91 +82,62 @@ export class Attempt implements StreamEvents, StreamWaiter {
   /** Ended by us. */
   cancelled = false;
 
+  /** Backends that its call had tried when it began. */
+  readonly avoid: readonly BackendId[];
+
   private readonly owner: AttemptOwner;
   private readonly parts: ProxyParts;
-  private readonly avoid: readonly BackendId[];
-  /** Backends that failed to connect in this very pick (D12, No backend). */
-  private failed: BackendId[] = [];
-  private waitingAt: UpstreamBackend | null = null;
-  private lastFailure = '';
+  private readonly search: PlaceSearch;
+  private readonly limit: MessageLimit | null;
   private reported = false;
   /** Answer bytes that the client could not take yet. */
   private readonly queue = new SliceQueue();
 
-  constructor(
-    owner: AttemptOwner,
-    parts: ProxyParts,
-    facts: { id: AttemptId; cause: AttemptCause; previous: number; avoid: readonly BackendId[] },
-  ) {
+  constructor(owner: AttemptOwner, parts: ProxyParts, facts: AttemptFacts) {
     this.owner = owner;
     this.parts = parts;
     this.id = facts.id;
     this.cause = facts.cause;
     this.previous = facts.previous;
     this.avoid = facts.avoid;
+    this.limit = facts.responseLimit === null ? null : new MessageLimit(facts.responseLimit);
+    this.search = new PlaceSearch(this, parts, facts);
     this.startedAt = parts.clock.now();
   }
 
-  /** StreamWaiter: the stream's events come here. */
-  get events(): StreamEvents {
-    return this;
+  /** Where it is, or waits to be; null while it has no place. */
+  get at(): BackendId | null {
+    return this.backend?.id ?? this.search.waitingAt;
   }
 
-  /** Picks a backend and opens a stream there, now or when there is room (D12, No backend; D16). */
+  /** Looks for a place (D12, No backend; D16). */
   place(): void {
-    const { pool, picker } = this.parts;
-    for (;;) {
-      const pick = picker.pick(pool.backends, this.avoid, this.failed);
-      if (pick.kind === 'none') {
-        this.settle(unplacedEnd(this.lastFailure === '' ? describeDown(pool.backends) : this.lastFailure));
-        return;
-      }
-      if (pick.kind === 'overloaded') {
-        this.settle({
-          ...unplacedEnd('every backend has as many calls waiting as --queue-limit permits'),
-          reach: 'dropped',
-        });
-        return;
-      }
-      const backend = pool.get(pick.id);
-      if (backend === undefined) {
-        this.failed.push(pick.id);
-        continue;
-      }
-      const opened = backend.tryOpen(this);
-      if (opened !== null) {
-        this.backend = backend;
-        this.take(opened.stream, opened.connection);
-        return;
-      }
-      this.waitingAt = backend;
-      backend.wait(this);
-      return;
-    }
+    this.search.begin();
   }
 
-  onOpened(stream: Http2Stream, connection: Http2Connection): void {
-    this.backend = this.waitingAt;
-    this.waitingAt = null;
-    this.take(stream, connection);
+  // === PlaceSeeker ===
+
+  get avoided(): readonly BackendId[] {
+    return this.owner.avoidedBy(this);
   }
 
-  onFailed(why: 'connect' | 'lost' | 'closed', detail: string): void {
-    const backend = this.waitingAt;
-    this.waitingAt = null;
-    if (backend === null || this.reported) return;
+  placeFound(backend: UpstreamBackend, stream: Http2Stream, connection: Http2Connection): void {
+    this.backend = backend;
+    this.stream = stream;
+    this.connection = connection;
     try {
-      if (why === 'lost') {
-        // Waited behind the peer's stream limit: proven never to have left (A6, Transparent retries).
-        this.settle({ ...unplacedEnd(detail), reach: 'unsent' });
-        return;
-      }
-      this.failed.push(backend.id);
-      this.lastFailure = detail;
-      this.place();
+      this.owner.attemptOpened(this);
     } catch (error) {
       this.owner.attemptFailed(error);
     }
+  }
+
+  placeMissed(end: AttemptEnd): void {
+    if (!this.reported) this.settle(end);
+  }
+
+  placeFailed(error: unknown): void {
+    this.owner.attemptFailed(error);
   }
 
   /** Ends the attempt from our side; nothing more is heard of it. */
@@ -155,10 +146,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
     this.reported = true;
     this.cancelled = this.end === null;
     this.endedAt = this.parts.clock.now();
-    if (this.waitingAt !== null) {
-      this.waitingAt.cancel(this);
-      this.waitingAt = null;
-    }
+    this.search.cancel();
     this.release();
   }
 
@@ -193,14 +181,12 @@ export class Attempt implements StreamEvents, StreamWaiter {
   onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.reported) return;
     try {
-      const length = end - start;
-      if (length > 0) {
-        const taken = this.queue.bytes === 0 ? this.owner.attemptOffers(chunk, start, end) : 0;
-        if (taken > 0) this.giveBack(taken);
-        if (taken < length) {
-          this.queue.push(chunk, start + taken, end);
-          this.parts.relay.add(length - taken);
-        }
+      const { limit } = this;
+      if (limit === null) {
+        if (end > start) this.passOn(chunk, start, end);
+      } else if (!limit.pass(chunk, start, end, (...bytes) => this.passOn(...bytes))) {
+        this.settle({ ...unplacedEnd(''), code: Status.RESOURCE_EXHAUSTED, reach: 'processed' });
+        return;
       }
       if (endStream) this.settle(judgeMissingTrailers());
     } catch (error) {
@@ -211,6 +197,7 @@ export class Attempt implements StreamEvents, StreamWaiter {
   onTrailers(_stream: Http2Stream, fields: readonly HeaderField[]): void {
     if (this.reported) return;
     try {
+      this.limit?.flush((...bytes) => this.passOn(...bytes));
       const end = judgeTrailers(fields);
       this.trailers = statedTrailers(fields, end);
       this.settle(end);
@@ -242,14 +229,13 @@ export class Attempt implements StreamEvents, StreamWaiter {
     }
   }
 
-  private take(stream: Http2Stream, connection: Http2Connection): void {
-    this.stream = stream;
-    this.connection = connection;
-    try {
-      this.owner.attemptOpened(this);
-    } catch (error) {
-      this.owner.attemptFailed(error);
-    }
+  private passOn(chunk: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    const taken = this.queue.bytes === 0 ? this.owner.attemptOffers(chunk, start, end) : 0;
+    if (taken > 0) this.giveBack(taken);
+    if (taken === length) return;
+    this.queue.push(chunk, start + taken, end);
+    this.parts.relay.add(length - taken);
   }
 
   /** The end is known; it is told once the client has taken all bytes before it. */
@@ -264,7 +250,9 @@ export class Attempt implements StreamEvents, StreamWaiter {
     this.reported = true;
     this.endedAt = this.parts.clock.now();
     this.release();
-    this.owner.attemptEnded(this);
+    const refused = this.limit?.refused ?? null;
+    if (refused === null) this.owner.attemptEnded(this);
+    else this.owner.attemptOverweight(this, refused);
   }
 
   private release(): void {
@@ -278,12 +266,4 @@ export class Attempt implements StreamEvents, StreamWaiter {
     if (this.connection !== null && this.stream !== null)
       this.parts.relay.giveBack(this.connection, this.stream, bytes);
   }
-}
-
-/** Why no backend is usable, in words that name each one's trouble. */
-function describeDown(backends: readonly UpstreamBackend[]): string {
-  const troubles = backends.map((backend) => backend.lastError).filter((error): error is string => error !== null);
-  return troubles.length === 0
-    ? 'no backend is connected'
-    : `no backend is connected: ${troubles.slice(0, 3).join('; ')}`;
 }

@@ -1,5 +1,6 @@
+import { knows } from '../balance/bounds.js';
+import type { BackendId } from '../grpc/backend-id.js';
 import { type Millis, millis } from '../grpc/millis.js';
-import { decodeMessage } from '../grpc/percent.js';
 import type { IncomingCall } from '../grpc/request.js';
 import { attemptFields } from '../grpc/rewrite.js';
 import { Status, type StatusCode } from '../grpc/status.js';
@@ -11,17 +12,15 @@ import {
   type StreamEnd,
   type StreamEvents,
 } from '../http2/types.js';
-import { transition } from '../policy/call.js';
-import { type CallState, createCall } from '../policy/call-state.js';
-import type { AttemptId, CallEvent, CommitCause, Decision, Env, Plan } from '../policy/types.js';
+import type { AttemptId, CallEvent, CallPolicy, CommitCause, Decision, Placement } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
-import type { AlarmHandle } from '../runtime/ports.js';
-import { answerTooLarge, initialAnswer, sendEnd } from './answer.js';
+import { initialAnswer } from './answer.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import { recordOf } from './attempt-record.js';
 import { authorityFor } from './authority.js';
-import type { CallRecord } from './observer.js';
+import { type EndingCall, endCall } from './call-end.js';
+import { CallMachine, type MachineOwner } from './call-machine.js';
 import type { ProxyParts } from './parts.js';
+import { placementOf } from './placement.js';
 import { RequestRelay } from './request-relay.js';
 
 /** Where a call came from: its client's connection. */
@@ -33,52 +32,47 @@ export interface CallHome {
   callEnded(call: Call): void;
 }
 
-/** The most repeats of an attempt that never left (D12, No backend). */
-const maxTransparent = 1000;
-
 /**
  * One call: feeds the machine of policy/ with what the wire says, and does what it decides. Decides nothing itself.
  * Owner of the client's stream, the request's bytes, the attempts and one alarm.
  */
-export class Call implements StreamEvents, AttemptOwner {
+export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCall {
   readonly stream: Http2Stream;
-  private readonly home: CallHome;
-  private readonly parts: ProxyParts;
-  private readonly request: IncomingCall;
-  private readonly plan: Plan;
-  private readonly state: CallState;
-  private readonly relay: RequestRelay;
-  private readonly startedAt: number;
-  private readonly deadlineAt: Millis | null;
+  readonly home: CallHome;
+  readonly parts: ProxyParts;
+  readonly request: IncomingCall;
+  private readonly policy: CallPolicy;
+  readonly placement: Placement;
+  /** Bytes of one message of an answer; null: no limit. */
+  private readonly responseLimit: number | null;
+  readonly relay: RequestRelay;
+  readonly startedAt: number;
+  readonly deadlineAt: Millis | null;
   /** Every attempt, in order of start; an attempt's id is its index + 1 (policy/types.ts). */
-  private readonly attempts: Attempt[] = [];
-  private winner: Attempt | null = null;
-  private commitCause: CommitCause | null = null;
-  private headersForwarded = false;
+  readonly attempts: Attempt[] = [];
+  winner: Attempt | null = null;
+  commitCause: CommitCause | null = null;
+  headersForwarded = false;
   /** Its answer's metadata was larger than we, or the client, accept. */
-  private refusedAnswer: Attempt | null = null;
+  refusedAnswer: Attempt | null = null;
   private done = false;
-  private alarm: AlarmHandle | null = null;
-  private running = false;
-  private backlog: CallEvent[] | null = null;
   private callId: string | null = null;
-  /** Lent to the machine: one object for the call's life. */
-  private readonly env: { -readonly [Key in keyof Env]: Env[Key] };
-  private now: Millis;
-  private readonly ring = (): void => this.dispatch({ type: 'woke' });
+  private readonly machine: CallMachine;
 
   constructor(home: CallHome, parts: ProxyParts, stream: Http2Stream, request: IncomingCall) {
     this.home = home;
     this.parts = parts;
     this.stream = stream;
     this.request = request;
-    this.now = millis(parts.clock.now());
-    this.startedAt = this.now;
-    this.deadlineAt = request.timeout === null ? null : millis(this.startedAt + request.timeout);
-    this.plan = parts.planFor(request.path);
-    this.state = createCall(this.plan, { maxTransparent });
-    this.relay = new RequestRelay(home.connection, stream, parts, home.replay);
-    this.env = { now: this.now, random: () => parts.random.next(), throttled: () => false };
+    this.startedAt = parts.clock.now();
+    this.policy = parts.policyFor(request.path);
+    const timeout = least(request.timeout, this.policy.timeout);
+    this.deadlineAt = timeout === null ? null : millis(this.startedAt + timeout);
+    this.placement = placementOf(request.directives, parts);
+    this.responseLimit = least(this.policy.maxResponseMessageBytes, parts.maxMessageSize);
+    const requestLimit = least(this.policy.maxRequestMessageBytes, parts.maxMessageSize);
+    this.relay = new RequestRelay(home.connection, stream, parts, home.replay, requestLimit);
+    this.machine = new CallMachine(this.policy.plan, parts, this);
   }
 
   /** The id in the log; made on demand. */
@@ -90,12 +84,20 @@ export class Call implements StreamEvents, AttemptOwner {
   /** @param endStream the request has no bytes */
   start(endStream: boolean): void {
     if (endStream) this.relay.end();
-    this.dispatch({
-      type: 'started',
-      deadlineAt: this.deadlineAt,
-      placement: { kind: 'any' },
-      policy: this.request.retry,
-    });
+    // A message too large that comes with its HEADERS reaches no backend at all (CFG-85).
+    if (this.relay.limited && !endStream) this.parts.turn.atEnd(() => this.begin());
+    else this.begin();
+  }
+
+  private begin(): void {
+    const { placement } = this;
+    if (placement.kind !== 'any' && !knows(this.parts.pool.backends, placement.target)) {
+      // D6: a mistake in any mode.
+      this.reject(Status.UNAVAILABLE, 'pin_unknown', `no backend is named ${JSON.stringify(placement.target)}`);
+      return;
+    }
+    const { retry } = this.request.directives;
+    this.dispatch({ type: 'started', deadlineAt: this.deadlineAt, placement, policy: retry });
   }
 
   /** The proxy is going down and has waited long enough (D35). */
@@ -109,8 +111,9 @@ export class Call implements StreamEvents, AttemptOwner {
   onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.done) return;
     try {
-      if (!this.relay.receive(chunk, start, end, endStream)) {
-        this.reject(Status.INTERNAL, 'malformed_request', 'the request ended in the middle of a message');
+      const problem = this.relay.receive(chunk, start, end, endStream);
+      if (problem !== null) {
+        this.reject(problem.code, problem.reason, problem.detail);
         return;
       }
       this.tellOverflow();
@@ -153,8 +156,7 @@ export class Call implements StreamEvents, AttemptOwner {
       attempt.cancel();
       return;
     }
-    this.now = millis(this.parts.clock.now());
-    const rest = this.deadlineAt === null ? null : millis(this.deadlineAt - this.now);
+    const rest = this.deadlineAt === null ? null : millis(this.deadlineAt - this.parts.clock.now());
     if (rest !== null && rest <= 0) {
       // Its place came free too late (PRX-02: start nothing with nothing left).
       attempt.cancel();
@@ -166,7 +168,7 @@ export class Call implements StreamEvents, AttemptOwner {
       authority: authorityFor(this.parts.authority, this.request.authority, backend.endpoint),
       timeout: rest,
       previous: attempt.previous,
-      policy: this.plan.kind !== 'none' && this.request.retry === 'on',
+      policy: this.policy.plan.kind !== 'none' && this.request.directives.retry === 'on',
     });
     const { bodiless } = this.relay;
     if (!connection.sendHeaders(stream, fields, bodiless)) {
@@ -179,6 +181,7 @@ export class Call implements StreamEvents, AttemptOwner {
       return;
     }
     attempt.requestEnded = bodiless;
+    attempt.dispatched = true;
     this.dispatch({ type: 'attemptPlaced', attempt: attempt.id, backend: backend.id });
     // The deadline may have passed between two looks at the clock: then all is over and freed (CAN-04).
     if (this.done) return;
@@ -225,6 +228,25 @@ export class Call implements StreamEvents, AttemptOwner {
     });
   }
 
+  avoidedBy(attempt: Attempt): readonly BackendId[] {
+    if (this.attempts.length === 1) return attempt.avoid;
+    // D5, D16: hedges in flight, and those that wait for a place, leave their backends to none of the others.
+    const avoided = [...attempt.avoid];
+    for (const other of this.attempts) {
+      const at = other === attempt || other.end !== null || other.cancelled ? null : other.at;
+      if (at !== null && !avoided.includes(at)) avoided.push(at);
+    }
+    return avoided;
+  }
+
+  attemptOverweight(attempt: Attempt, bytes: number): void {
+    this.reject(
+      Status.RESOURCE_EXHAUSTED,
+      'message_too_large',
+      `backend ${attempt.backend?.name ?? ''} answered with a message of ${bytes} bytes, more than the ${this.responseLimit} permitted`,
+    );
+  }
+
   attemptTooLarge(attempt: Attempt): void {
     this.refusedAnswer = attempt;
     this.reject(
@@ -234,12 +256,19 @@ export class Call implements StreamEvents, AttemptOwner {
     );
   }
 
+  /** MachineOwner. */
+  get over(): boolean {
+    return this.done;
+  }
+
+  machineFailed(error: unknown): void {
+    this.attemptFailed(error);
+  }
+
   /** A defect of ours: told once, the call ends INTERNAL, other calls feel nothing. */
   attemptFailed(error: unknown): void {
     this.parts.onDefect(error, this.id);
     if (this.done) return;
-    this.running = false;
-    this.backlog = null;
     for (const attempt of this.attempts) attempt.cancel();
     this.finish({
       type: 'finish',
@@ -251,33 +280,10 @@ export class Call implements StreamEvents, AttemptOwner {
   // === The machine ===
 
   private dispatch(event: CallEvent): void {
-    if (this.done) return;
-    // Run to completion: a decision that fires an event at once enqueues it (design, The call machine).
-    if (this.running) {
-      this.backlog ??= [];
-      this.backlog.push(event);
-      return;
-    }
-    this.running = true;
-    try {
-      let next: CallEvent | undefined = event;
-      let wakeAt: Millis | null = null;
-      while (next !== undefined && !this.done) {
-        this.now = millis(this.parts.clock.now());
-        this.env.now = this.now;
-        const step = transition(this.state, next, this.env);
-        wakeAt = step.wakeAt;
-        for (const decision of step.decisions) this.apply(decision);
-        next = this.backlog?.shift();
-      }
-      this.running = false;
-      if (!this.done) this.arm(wakeAt);
-    } catch (error) {
-      this.attemptFailed(error);
-    }
+    if (!this.done) this.machine.dispatch(event);
   }
 
-  private apply(decision: Decision): void {
+  apply(decision: Decision): void {
     switch (decision.type) {
       case 'startAttempt': {
         const attempt = new Attempt(this, this.parts, {
@@ -285,6 +291,10 @@ export class Call implements StreamEvents, AttemptOwner {
           cause: decision.cause,
           previous: decision.previous,
           avoid: decision.avoid,
+          onlyOn: decision.onlyOn,
+          exclude: this.request.directives.exclude,
+          waitForReady: this.policy.waitForReady,
+          responseLimit: this.responseLimit,
         });
         this.attempts.push(attempt);
         // A committed call whose attempt never left is placed again, and stays committed.
@@ -301,6 +311,7 @@ export class Call implements StreamEvents, AttemptOwner {
         this.attempt(decision.attempt)?.cancel();
         return;
       case 'countThrottle':
+        this.parts.throttle.count(decision.as);
         return;
       case 'finish':
         this.finish(decision);
@@ -312,15 +323,6 @@ export class Call implements StreamEvents, AttemptOwner {
 
   private attempt(id: AttemptId): Attempt | null {
     return this.attempts[id - 1] ?? null;
-  }
-
-  private arm(at: Millis | null): void {
-    if (this.alarm !== null) {
-      if (this.alarm.at === at) return;
-      this.parts.alarms.cancel(this.alarm);
-      this.alarm = null;
-    }
-    if (at !== null) this.alarm = this.parts.alarms.set(at, this.ring);
   }
 
   private reject(code: StatusCode, reason: StopReason, detail: string): void {
@@ -344,57 +346,16 @@ export class Call implements StreamEvents, AttemptOwner {
 
   private finish(decision: Extract<Decision, { type: 'finish' }>): void {
     this.done = true;
-    if (this.alarm !== null) {
-      this.parts.alarms.cancel(this.alarm);
-      this.alarm = null;
-    }
+    this.machine.stop();
     this.relay.dispose();
-    const told = 'from' in decision.with ? this.attempt(decision.with.from) : null;
-    const end = told?.end ?? null;
-    let code = 'code' in decision.with ? decision.with.code : (end?.code ?? Status.INTERNAL);
-    let message = 'detail' in decision.with ? decision.with.detail : decodeMessage(end?.message ?? '');
-    let { reason } = decision;
-    let origin: CallRecord['origin'] = end?.by === 'backend' ? 'backend' : 'proxy';
-    if (!this.stream.closed && !this.answer(told, code, message, reason)) {
-      ({ code, message, reason } = answerTooLarge);
-      origin = 'proxy';
-    }
-    const { observer } = this.parts;
-    if (observer.wants(code, this.attempts.length)) {
-      observer.onCallEnded({
-        id: this.id,
-        method: this.request.path,
-        startedAt: this.startedAt,
-        endedAt: this.now,
-        code,
-        message,
-        reason,
-        origin,
-        attempts: this.attempts.map(recordOf),
-        retries: this.retries(),
-        commit: this.commitCause,
-        replayPeak: this.relay.peakHeld,
-        deadlineAt: this.deadlineAt,
-      });
-    }
+    endCall(this, decision);
     this.home.callEnded(this);
   }
+}
 
-  /** False: the client was told `answerTooLarge` instead. */
-  private answer(told: Attempt | null, code: StatusCode, message: string, reason: StopReason): boolean {
-    const speaker = told ?? (this.headersForwarded ? this.winner : this.refusedAnswer);
-    return sendEnd(this.home.connection, this.stream, this.parts, {
-      trailers: told?.trailers ?? null,
-      afterHeaders: this.headersForwarded,
-      code,
-      message: speaker?.backend && told !== null ? `backend ${speaker.backend.name}: ${message}` : message,
-      backend: speaker?.backend?.name ?? null,
-      retries: this.retries(),
-      reason,
-    });
-  }
-
-  private retries(): number {
-    return this.attempts.reduce((count, { cause }) => (cause === 'retry' ? count + 1 : count), 0);
-  }
+/** The lesser of two limits; null is none. */
+function least(a: Millis | null, b: Millis | null): Millis | null;
+function least(a: number | null, b: number | null): number | null;
+function least(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

@@ -43,7 +43,7 @@ export class ClientConnection implements CallHome {
       this.refuseCall(stream, fields, Status.RESOURCE_EXHAUSTED, detail, 'headers_too_large');
       return;
     }
-    const verdict = readRequest(fields, this.parts.prefix);
+    const verdict = readRequest(fields, this.parts.prefix, this.parts.directives);
     switch (verdict.kind) {
       case 'call': {
         const call = new Call(this, this.parts, stream, verdict.call);
@@ -81,12 +81,13 @@ export class ClientConnection implements CallHome {
     detail: string,
     reason: StopReason,
   ): void {
-    this.refuse(stream, refusal(this.parts, code, detail, reason), null);
     const { observer, clock, nextCallId } = this.parts;
+    const id = nextCallId();
+    this.refuse(stream, refusal(this.parts, code, detail, { reason, callId: id }), null);
     if (!observer.wants(code, 0)) return;
     const now = clock.now();
     observer.onCallEnded({
-      id: nextCallId(),
+      id,
       method: fields.find(({ name }) => name === ':path')?.value ?? '',
       startedAt: now,
       endedAt: now,
@@ -95,6 +96,8 @@ export class ClientConnection implements CallHome {
       message: '',
       reason,
       origin: 'proxy',
+      processed: 'no',
+      pin: null,
       attempts: [],
       retries: 0,
       commit: null,

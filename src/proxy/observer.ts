@@ -1,4 +1,4 @@
-import type { BackendId } from '../grpc/backend-id.js';
+import type { BackendId, TargetName } from '../grpc/backend-id.js';
 import type { StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import type { AttemptCause, CommitCause } from '../policy/types.js';
@@ -28,8 +28,12 @@ export interface CallRecord {
   readonly message: string;
   readonly reason: StopReason;
   readonly origin: 'backend' | 'proxy';
+  /** `no`: no attempt can have reached application code. */
+  readonly processed: 'no' | 'unknown';
+  /** The backend that the client named, and whether that binds every attempt; null where it named none. */
+  readonly pin: { readonly target: TargetName; readonly strict: boolean } | null;
   readonly attempts: readonly AttemptRecord[];
-  /** Policy attempts beyond the first. */
+  /** Policy attempts beyond the first, hedges included. */
   readonly retries: number;
   readonly commit: CommitCause | null;
   /** Bytes; the most that the replay buffer held for this call. */

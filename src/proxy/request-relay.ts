@@ -1,9 +1,24 @@
 import { createMessageScanner, type MessageScanner } from '../grpc/message-frames.js';
+import { Status, type StatusCode } from '../grpc/status.js';
+import type { StopReason } from '../grpc/stop-reason.js';
 import type { Http2Connection, Http2Stream } from '../http2/types.js';
 import { createReplayBuffer } from '../replay/buffer.js';
 import type { ReplayBudget, ReplayBuffer, ReplayLimit } from '../replay/types.js';
 import type { Attempt } from './attempt.js';
 import type { ProxyParts } from './parts.js';
+
+/** Why a request ends its call. */
+export interface RequestProblem {
+  readonly code: StatusCode;
+  readonly reason: StopReason;
+  readonly detail: string;
+}
+
+const cutShort: RequestProblem = {
+  code: Status.INTERNAL,
+  reason: 'malformed_request',
+  detail: 'the request ended in the middle of a message',
+};
 
 const empty = new Uint8Array(0);
 
@@ -13,12 +28,23 @@ export class RequestRelay {
   private readonly stream: Http2Stream;
   private readonly parts: ProxyParts;
   private readonly buffer: ReplayBuffer;
+  private readonly most: number | null;
   private readonly scanner: MessageScanner = createMessageScanner();
   private overflowTold = false;
   private disposed = false;
 
-  /** @param replay the client connection's share of replay bytes */
-  constructor(connection: Http2Connection, stream: Http2Stream, parts: ProxyParts, replay: ReplayBudget) {
+  /**
+   * @param replay the client connection's share of replay bytes
+   * @param most bytes of one message, without its prefix; null: no limit
+   */
+  constructor(
+    connection: Http2Connection,
+    stream: Http2Stream,
+    parts: ProxyParts,
+    replay: ReplayBudget,
+    most: number | null,
+  ) {
+    this.most = most;
     this.connection = connection;
     this.stream = stream;
     this.parts = parts;
@@ -30,23 +56,32 @@ export class RequestRelay {
     return this.buffer.ended && this.buffer.total === 0;
   }
 
+  /** A message may turn out to be too large. */
+  get limited(): boolean {
+    return this.most !== null;
+  }
+
   /** Bytes; the most that were kept for sending again. */
   get peakHeld(): number {
     return this.buffer.peakHeld;
   }
 
-  /** Takes the client's bytes [start, end). False: the request ended within a message (PRX-10). */
-  receive(chunk: Uint8Array, start: number, end: number, endStream: boolean): boolean {
+  /**
+   * Takes the client's bytes [start, end). What is returned ends the call: a message too large, told by its prefix before a byte
+   * of it is kept (PRX-09), or a request that ended within a message (PRX-10).
+   */
+  receive(chunk: Uint8Array, start: number, end: number, endStream: boolean): RequestProblem | null {
     if (end > start) {
       this.scanner.scan(chunk, start, end);
+      if (this.most !== null && this.scanner.largest > this.most) return overweight(this.scanner.largest, this.most);
       const kept = this.buffer.append(chunk, start, end);
       if (kept < end - start) this.parts.relay.add(end - start - kept);
       if (kept > 0 && !endStream) this.parts.relay.giveBack(this.connection, this.stream, kept);
     }
-    if (!endStream) return true;
-    if (this.scanner.midMessage) return false;
+    if (!endStream) return null;
+    if (this.scanner.midMessage) return cutShort;
     this.buffer.end();
-    return true;
+    return null;
   }
 
   /** The request has no bytes at all. */
@@ -116,4 +151,9 @@ export class RequestRelay {
     this.parts.relay.remove(freed);
     if (!this.stream.receiveClosed) this.parts.relay.giveBack(this.connection, this.stream, freed);
   }
+}
+
+function overweight(bytes: number, most: number): RequestProblem {
+  const detail = `the request has a message of ${bytes} bytes, more than the ${most} permitted`;
+  return { code: Status.RESOURCE_EXHAUSTED, reason: 'message_too_large', detail };
 }

@@ -20,14 +20,27 @@ export function createUpstreamPool(options: UpstreamPoolOptions): UpstreamPool {
   let running = options.backends.length;
   let onAllStopped: (() => void) | null = null;
   let stopped: Promise<void> | null = null;
+  const hopeful = new Set<() => void>();
+  const limits: BackendLimits = {
+    ...options,
+    onStateChange(change) {
+      options.onStateChange(change);
+      if (change.event === 'connected' && hopeful.size > 0) options.turn.atEnd(tellHopeful);
+    },
+  };
   const backends = options.backends.map(
     (spec) =>
-      new Backend(spec, options, connector(spec.endpoint), () => {
+      new Backend(spec, limits, connector(spec.endpoint), () => {
         running -= 1;
         if (running === 0) onAllStopped?.();
       }),
   );
   const byId = new Map(backends.map((backend) => [backend.id, backend]));
+
+  function tellHopeful(): void {
+    // Whoever finds no place comes back, and is told the next time.
+    for (const listener of [...hopeful]) if (hopeful.delete(listener)) listener();
+  }
 
   function stop(graceMs: number): Promise<void> {
     if (running === 0) return Promise.resolve();
@@ -47,6 +60,8 @@ export function createUpstreamPool(options: UpstreamPoolOptions): UpstreamPool {
   return {
     backends,
     get: (id) => byId.get(id),
+    onceConnected: (listener) => void hopeful.add(listener),
+    forget: (listener) => void hopeful.delete(listener),
     start() {
       for (const backend of backends) backend.start();
     },

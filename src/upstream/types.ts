@@ -83,6 +83,13 @@ export interface BackendChange {
 export interface UpstreamPool {
   readonly backends: readonly UpstreamBackend[];
   get(id: BackendId): UpstreamBackend | undefined;
+  /**
+   * Calls back once, at the end of the turn in which any backend's connection comes up: for calls that wait for one
+   * (waitForReady). First come, first served.
+   */
+  onceConnected(listener: () => void): void;
+  /** Takes back what `onceConnected` was given. */
+  forget(listener: () => void): void;
   /** Opens the connections. */
   start(): void;
   /** Lets open streams end, takes no new ones; resolves when all connections are closed, at the latest after `graceMs`. */

@@ -1,0 +1,86 @@
+import { type Millis, millis } from '../grpc/millis.js';
+import { transition } from '../policy/call.js';
+import { type CallState, createCall } from '../policy/call-state.js';
+import type { CallEvent, Decision, Env, Plan } from '../policy/types.js';
+import type { AlarmHandle } from '../runtime/ports.js';
+import type { ProxyParts } from './parts.js';
+
+/** Who does what the machine decides. */
+export interface MachineOwner {
+  /** Nothing more is to be decided. */
+  readonly over: boolean;
+  apply(decision: Decision): void;
+  /** A defect of ours was thrown. */
+  machineFailed(error: unknown): void;
+}
+
+/** The most repeats of an attempt that never left (D12, No backend). */
+const maxTransparent = 1000;
+
+/** Runs the machine of policy/ for one call: events in, decisions out, one alarm for what is due. */
+export class CallMachine {
+  private readonly parts: ProxyParts;
+  private readonly owner: MachineOwner;
+  private readonly state: CallState;
+  private alarm: AlarmHandle | null = null;
+  private running = false;
+  private backlog: CallEvent[] | null = null;
+  /** Lent to the machine: one object for the call's life. */
+  private readonly env: { -readonly [Key in keyof Env]: Env[Key] };
+  private readonly ring = (): void => this.dispatch({ type: 'woke' });
+
+  constructor(plan: Plan, parts: ProxyParts, owner: MachineOwner) {
+    this.parts = parts;
+    this.owner = owner;
+    this.state = createCall(plan, { maxTransparent });
+    const { random, throttle } = parts;
+    this.env = {
+      now: millis(0),
+      random: () => random.next(),
+      throttled: (debit) => throttle.isShut(debit),
+    };
+  }
+
+  dispatch(event: CallEvent): void {
+    if (this.owner.over) return;
+    // Run to completion: a decision that fires an event at once enqueues it (design, The call machine).
+    if (this.running) {
+      this.backlog ??= [];
+      this.backlog.push(event);
+      return;
+    }
+    this.running = true;
+    try {
+      let next: CallEvent | undefined = event;
+      let wakeAt: Millis | null = null;
+      while (next !== undefined && !this.owner.over) {
+        this.env.now = millis(this.parts.clock.now());
+        const step = transition(this.state, next, this.env);
+        wakeAt = step.wakeAt;
+        for (const decision of step.decisions) this.owner.apply(decision);
+        next = this.backlog?.shift();
+      }
+      this.running = false;
+      if (!this.owner.over) this.arm(wakeAt);
+    } catch (error) {
+      this.running = false;
+      this.backlog = null;
+      this.owner.machineFailed(error);
+    }
+  }
+
+  /** The call is over: nothing is due any more. */
+  stop(): void {
+    if (this.alarm === null) return;
+    this.parts.alarms.cancel(this.alarm);
+    this.alarm = null;
+  }
+
+  private arm(at: Millis | null): void {
+    if (this.alarm !== null) {
+      if (this.alarm.at === at) return;
+      this.stop();
+    }
+    if (at !== null) this.alarm = this.parts.alarms.set(at, this.ring);
+  }
+}

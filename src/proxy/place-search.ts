@@ -1,0 +1,193 @@
+import { allows } from '../balance/bounds.js';
+import type { Bounds } from '../balance/types.js';
+import { unplacedEnd } from '../grpc/attempt-end.js';
+import type { AttemptEnd } from '../grpc/attempt-facts.js';
+import type { BackendId, TargetName } from '../grpc/backend-id.js';
+import { Status } from '../grpc/status.js';
+import type { Http2Connection, Http2Stream, StreamEvents } from '../http2/types.js';
+import type { Constraint } from '../policy/types.js';
+import type { StreamWaiter, UpstreamBackend } from '../upstream/types.js';
+import type { ProxyParts } from './parts.js';
+
+/** What a place must be. */
+export interface PlaceWish {
+  readonly onlyOn: Constraint | null;
+  readonly exclude: readonly TargetName[];
+  /** Wait for a backend where none can be had (CFG-83). */
+  readonly waitForReady: boolean;
+}
+
+/** Who looks for a place. The stream's events go to it. */
+export interface PlaceSeeker extends StreamEvents {
+  /** Advice: backends to leave to others. */
+  readonly avoided: readonly BackendId[];
+  /** Send HEADERS in this turn. */
+  placeFound(backend: UpstreamBackend, stream: Http2Stream, connection: Http2Connection): void;
+  placeMissed(end: AttemptEnd): void;
+  /** A defect of ours was thrown. */
+  placeFailed(error: unknown): void;
+}
+
+/**
+ * Finds one attempt its stream: picks a backend, waits there for a connection or for room, goes on to the next where it cannot
+ * connect, and says what that comes to when none is left (D12, No backend).
+ */
+export class PlaceSearch implements StreamWaiter {
+  private readonly seeker: PlaceSeeker;
+  private readonly parts: ProxyParts;
+  private readonly wish: PlaceWish;
+  /** A pin; null once it binds no further. */
+  private onlyOn: Constraint | null;
+  /** What the next pick must keep to; null where it may go anywhere. */
+  private bounds: Bounds | null;
+  /** Backends that failed to connect in this very pick. */
+  private failed: BackendId[] = [];
+  private queuedAt: UpstreamBackend | null = null;
+  private lastFailure = '';
+  private over = false;
+  /** Waits for any backend to come up. */
+  private hopeful: (() => void) | null = null;
+
+  constructor(seeker: PlaceSeeker, parts: ProxyParts, wish: PlaceWish) {
+    this.seeker = seeker;
+    this.parts = parts;
+    this.wish = wish;
+    this.onlyOn = wish.onlyOn;
+    this.bounds = boundsOf(wish.onlyOn, wish.exclude);
+  }
+
+  /** Where it waits for a stream. */
+  get waitingAt(): BackendId | null {
+    return this.queuedAt?.id ?? null;
+  }
+
+  /** StreamWaiter: the stream's events go to whoever looks for the place. */
+  get events(): StreamEvents {
+    return this.seeker;
+  }
+
+  /** Tells the seeker, now or when there is news. */
+  begin(): void {
+    const { pool, picker } = this.parts;
+    for (;;) {
+      const pick = picker.pick(pool.backends, this.seeker.avoided, this.failed, this.bounds);
+      if (pick.kind !== 'use') {
+        if (this.loosen()) continue;
+        if (pick.kind === 'overloaded') this.miss(this.droppedEnd());
+        else if (this.wish.waitForReady) this.waitForAny();
+        else this.miss(this.nowhereEnd());
+        return;
+      }
+      const backend = pool.get(pick.id);
+      if (backend === undefined) {
+        this.failed.push(pick.id);
+        continue;
+      }
+      const opened = backend.tryOpen(this.seeker);
+      if (opened !== null) {
+        this.over = true;
+        this.seeker.placeFound(backend, opened.stream, opened.connection);
+        return;
+      }
+      this.queuedAt = backend;
+      backend.wait(this);
+      return;
+    }
+  }
+
+  onOpened(stream: Http2Stream, connection: Http2Connection): void {
+    const backend = this.queuedAt;
+    this.queuedAt = null;
+    if (backend === null || this.over) return;
+    this.over = true;
+    this.seeker.placeFound(backend, stream, connection);
+  }
+
+  onFailed(why: 'connect' | 'lost' | 'closed', detail: string): void {
+    const backend = this.queuedAt;
+    this.queuedAt = null;
+    if (backend === null || this.over) return;
+    // Waited behind the peer's stream limit: proven never to have left (A6, Transparent retries).
+    if (why === 'lost') this.miss({ ...unplacedEnd(detail), reach: 'unsent' });
+    else {
+      this.failed.push(backend.id);
+      this.lastFailure = detail;
+      this.beginAgain();
+    }
+  }
+
+  /** Gives up; the seeker hears nothing more. */
+  cancel(): void {
+    this.over = true;
+    if (this.queuedAt !== null) {
+      this.queuedAt.cancel(this);
+      this.queuedAt = null;
+    }
+    if (this.hopeful !== null) {
+      this.parts.pool.forget(this.hopeful);
+      this.hopeful = null;
+    }
+  }
+
+  private miss(end: AttemptEnd): void {
+    this.over = true;
+    this.seeker.placeMissed(end);
+  }
+
+  /** From inside an event of the pool. */
+  private beginAgain(): void {
+    try {
+      this.begin();
+    } catch (error) {
+      this.seeker.placeFailed(error);
+    }
+  }
+
+  /** Where the pick may begin anew: a pin that binds no further (D7), or backends that may be up again by now. */
+  private loosen(): boolean {
+    if (this.onlyOn !== null && !this.onlyOn.strict) {
+      this.onlyOn = null;
+      this.bounds = boundsOf(null, this.wish.exclude);
+    } else if (!this.wish.waitForReady || this.failed.length === 0) return false;
+    this.failed = [];
+    return true;
+  }
+
+  /** CFG-83, D9: a place comes with the next connection, of the pinned backend where the call is pinned. */
+  private waitForAny(): void {
+    this.hopeful = () => {
+      this.hopeful = null;
+      if (!this.over) this.beginAgain();
+    };
+    this.parts.pool.onceConnected(this.hopeful);
+  }
+
+  private droppedEnd(): AttemptEnd {
+    const { onlyOn } = this;
+    const queue = 'as many calls waiting as --queue-limit permits';
+    if (onlyOn === null) return { ...unplacedEnd(`every backend has ${queue}`), reach: 'dropped' };
+    const detail = `the call is pinned to ${onlyOn.target}, which has ${queue}`;
+    return { ...unplacedEnd(detail), code: Status.RESOURCE_EXHAUSTED, reach: 'dropped' };
+  }
+
+  private nowhereEnd(): AttemptEnd {
+    const { bounds, onlyOn, lastFailure } = this;
+    const { backends } = this.parts.pool;
+    const allowed = bounds === null ? backends : backends.filter((backend) => allows(bounds, backend));
+    const detail = lastFailure === '' ? describeDown(allowed) : lastFailure;
+    return unplacedEnd(onlyOn === null ? detail : `the call is pinned to ${onlyOn.target}: ${detail}`);
+  }
+}
+
+function boundsOf(onlyOn: Constraint | null, exclude: readonly TargetName[]): Bounds | null {
+  return onlyOn === null && exclude.length === 0 ? null : { only: onlyOn?.target ?? null, exclude };
+}
+
+/** Why no backend is usable, in words that name each one's trouble. */
+function describeDown(backends: readonly UpstreamBackend[]): string {
+  if (backends.length === 0) return 'the call excludes every backend';
+  const troubles = backends.map((backend) => backend.lastError).filter((error): error is string => error !== null);
+  return troubles.length === 0
+    ? 'no backend is connected'
+    : `no backend is connected: ${troubles.slice(0, 3).join('; ')}`;
+}
