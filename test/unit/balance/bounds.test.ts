@@ -39,12 +39,16 @@ describe('a pick that may come to one target only', () => {
     expect(pickOf('a b c', only('b'), 'b')).toBe('b');
   });
 
-  it('a group’s name means any member, a ready one first and each in turn; a member’s name means that one', () => {
+  it('PIN-03: a group’s name means any member, a ready one first, each in turn, and nothing outside', () => {
     const candidates = pool('g/1 a g/2');
     const picker = createRoundRobin();
     const seen = Array.from({ length: 4 }, () => picked(picker.pick(candidates, [], [], only('g'))));
     expect(seen).toEqual(['g/1', 'g/2', 'g/1', 'g/2']);
     expect(pickOf('g/1:connecting a g/2', only('g'))).toBe('g/2');
+    expect(pickOf('g/1:backoff a g/2:backoff', only('g'))).toBe('none');
+  });
+
+  it('PIN-04: a member’s name means that member and no other of its group', () => {
     expect(pickOf('g/1 a g/2', only('g/2'))).toBe('g/2');
     expect(pickOf('g/1 a g/2:backoff', only('g/2'))).toBe('none');
   });
@@ -61,14 +65,18 @@ describe('a pick that excludes', () => {
     expect(pickOf('a b c', without('b'), 'a')).toBe('c');
   });
 
-  it('comes to a tried one rather than to an excluded one that is untried', () => {
+  it('PIN-26: comes to a tried one rather than to an excluded one that is untried', () => {
     expect(pickOf('a b', without('b'), 'a')).toBe('a');
   });
 
   it('leaves out all members by their group’s name, one by its own', () => {
     expect(pickOf('g/1 g/2 a', without('g'))).toBe('a');
     expect(pickOf('g/1 g/2', without('g/1'))).toBe('g/2');
-    expect(pickOf('g/1 g/2', { only: 'g', exclude: ['g/1'] })).toBe('g/2');
+  });
+
+  it('PIN-25: leaves the other members of a group that is asked for', () => {
+    expect(pickOf('g/1 g/2 a', { only: 'g', exclude: ['g/1'] })).toBe('g/2');
+    expect(pickOf('g/1 g/2:backoff a', { only: 'g', exclude: ['g/1'] })).toBe('none');
   });
 
   it('finds nothing where it leaves nothing, and is dropped only where what it leaves is full', () => {
@@ -77,7 +85,7 @@ describe('a pick that excludes', () => {
     expect(pickOf('a b:full', without('a'))).toBe('overloaded');
   });
 
-  it('takes no notice of names that nobody has', () => {
+  it('PIN-27: takes no notice of names that nobody has', () => {
     expect(counts(picks(createRoundRobin(), pool('a b'), 10, [], [], without('x', 'g/9')))).toEqual({ a: 5, b: 5 });
   });
 

@@ -216,7 +216,27 @@ describe('directives in a request', () => {
     });
   });
 
-  it('are judged after what is no gRPC or malformed, and before a deadline that is over', () => {
+  it('PIN-30: none of the prefix’s keys is among the lines for backends, known or not', () => {
+    const keys = [
+      'pin',
+      'session',
+      'exclude',
+      'retry',
+      'allow-retry',
+      'allow-retry-bin',
+      'backend',
+      'call-id',
+      'x',
+      '',
+    ];
+    const sent = keys.map((key): Pair => [`hedgerow-${key}`, 'v']);
+    expect(pairs(call([...sent, ['x-own', '1']]).fields)).toEqual([
+      ['content-type', 'application/grpc'],
+      ['x-own', '1'],
+    ]);
+  });
+
+  it('PIN-29: are judged after what is no gRPC or malformed, and before a deadline that is over', () => {
     expect(request(bad, { ':method': 'GET' })).toMatchObject({ status: 405 });
     expect(request(bad, { 'content-type': 'text/html' })).toMatchObject({ status: 415 });
     expect(request(bad, { ':path': 'x' })).toMatchObject({ reason: 'malformed_request' });
@@ -224,7 +244,7 @@ describe('directives in a request', () => {
     expect(request([...bad, ['grpc-timeout', '0S']])).toMatchObject({ reason: 'invalid_directive' });
   });
 
-  it('are removed and have no effect where they are switched off, bad ones too', () => {
+  it('PIN-32: are removed and have no effect where they are switched off, bad ones too', () => {
     const verdict = readRequest(
       lines([
         [':method', 'POST'],

@@ -150,7 +150,7 @@ describe('the request of an attempt', () => {
 describe('a backend’s metadata, initial and trailing', () => {
   const added = lines([['hedgerow-backend', 'b1']]);
 
-  it('MD-15: pass line by line, lose the prefix’s keys and gain ours at the end', () => {
+  it('MD-15, PIN-31: pass line by line, lose the prefix’s keys and gain ours at the end', () => {
     const fields = lines([
       [':status', '200'],
       ['content-type', 'application/grpc'],
