@@ -236,6 +236,7 @@ describe('PIN-24: a pin that is excluded', () => {
   it('and not where another is, though its name looks alike', () => {
     for (const exclude of ['b', 'aa', 'a/1.2.3.4:5', 'a-1'])
       expect(valid(['pin', 'a'], ['exclude', exclude]).pin).toBe('a');
+    expect(valid(['pin', 'ab'], ['exclude', 'a,b']).pin).toBe('ab');
     for (const exclude of ['g/1.2.3.4:6', 'g/', 'gg', 'g/1'])
       expect(valid(['pin', 'g/1.2.3.4:5'], ['exclude', exclude]).pin).toBe('g/1.2.3.4:5');
   });

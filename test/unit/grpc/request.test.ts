@@ -229,7 +229,7 @@ describe('directives in a request', () => {
       'x',
       '',
     ];
-    const sent = keys.map((key): Pair => [`hedgerow-${key}`, 'v']);
+    const sent = keys.map((key): Pair => [`hedgerow-${key}`, `v${key}`]);
     expect(pairs(call([...sent, ['x-own', '1']]).fields)).toEqual([
       ['content-type', 'application/grpc'],
       ['x-own', '1'],
