@@ -21,6 +21,8 @@ export const rules = {
   'ignored-field': 'warning',
   'attempts-over-cap': 'warning',
   'backoff-order': 'warning',
+  'hedging-without-unavailable': 'warning',
+  'throttle-too-small': 'warning',
   'zero-timeout': 'warning',
   'entry-without-name': 'warning',
   'name-never-matches': 'warning',

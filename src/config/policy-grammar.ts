@@ -1,5 +1,5 @@
 import type { Millis } from '../grpc/millis.js';
-import type { StatusCode } from '../grpc/status.js';
+import { Status, type StatusCode } from '../grpc/status.js';
 import { thousandths } from './decimal.js';
 import { readFields, showNode } from './fields.js';
 import type { JsonNode } from './json-tree.js';
@@ -89,18 +89,35 @@ export function readRetryPolicy(node: JsonNode, path: string, limit: number, rep
   return { kind: 'retry', maxAttempts, initialBackoff, maxBackoff, multiplier: multiplier.value, retryable };
 }
 
+/** nonFatalStatusCodes, with a warning where the failure that hedging is there for ends the call (D19). */
+function readNonFatal(scope: Scope): ReadonlySet<StatusCode> {
+  const listed = scope.fields.get('nonFatalStatusCodes')?.value;
+  const codes = listed === undefined ? new Set<StatusCode>() : statusCodes(scope, 'nonFatalStatusCodes');
+  if (codes !== null && !codes.has(Status.UNAVAILABLE)) {
+    const message = 'without UNAVAILABLE here, the loss of one backend ends the call and cancels its healthy hedges';
+    const path = memberPath(scope.path, 'nonFatalStatusCodes');
+    scope.report.add('hedging-without-unavailable', listed?.offset ?? scope.offset, path, message);
+  }
+  return codes ?? new Set();
+}
+
 /** Null where anything in it is wrong; all of that is reported. */
 export function readHedgingPolicy(node: JsonNode, path: string, limit: number, report: Report): Policy | null {
   const scope = open(node, 'hedgingPolicy', path, report);
   if (scope === null) return null;
   const maxAttempts = readAttempts(scope, limit);
   const delay = optionalDuration(scope, 'hedgingDelay') ?? (0 as Millis);
-  const nonFatal = statusCodes(scope, 'nonFatalStatusCodes') ?? new Set<StatusCode>();
+  const nonFatal = readNonFatal(scope);
   return maxAttempts === null ? null : { kind: 'hedge', maxAttempts, delay, nonFatal };
 }
 
-/** Null where anything in it is wrong; all of that is reported. */
-export function readThrottling(node: JsonNode, path: string, report: Report): Throttling | null {
+/** Null where anything in it is wrong; all of that is reported. `policies`: those that it will throttle. */
+export function readThrottling(
+  node: JsonNode,
+  path: string,
+  policies: readonly Policy[],
+  report: Report,
+): Throttling | null {
   const scope = open(node, 'retryThrottling', path, report);
   if (scope === null) return null;
   const maxTokens = requiredInteger(scope, 'maxTokens', 1, mostTokens);
@@ -110,7 +127,20 @@ export function readThrottling(node: JsonNode, path: string, report: Report): Th
     const message = `must be 0.001 or more, digits past the third decimal are cut off; got ${ratio.text}`;
     report.add('out-of-range', ratio.offset, memberPath(path, 'tokenRatio'), message);
   }
+  const effect = maxTokens !== null && maxTokens <= 2 ? effectOfSmallBucket(policies) : null;
+  const member = scope.fields.get('maxTokens');
+  if (effect !== null && member !== undefined) {
+    const message = `one failure leaves even a full bucket at or under half: ${effect}; 3 is the least that lets one through`;
+    report.add('throttle-too-small', member.value.offset, memberPath(path, 'maxTokens'), message);
+  }
   if (maxTokens === null || perSuccess === 0) return null;
   const maxMilliTokens = maxTokens * 1000;
   return { maxMilliTokens, milliTokensPerSuccess: Math.min(perSuccess, maxMilliTokens) };
+}
+
+/** The failure that asks for another attempt takes its token first (A6, Throttling; THR-02, THR-03). */
+function effectOfSmallBucket(policies: readonly Policy[]): string | null {
+  const kinds = new Set(policies.map(({ kind }) => kind));
+  if (kinds.has('retry')) return 'no call is ever retried';
+  return kinds.has('hedge') ? 'no hedge ever follows a failure' : null;
 }

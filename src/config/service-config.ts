@@ -58,9 +58,11 @@ function readDocument(root: JsonNode, maxAttemptsLimit: number, report: Report):
   const fields = readFields(document, 'document', '', report);
   const entries = fields.get('methodConfig')?.value;
   const throttling = fields.get('retryThrottling')?.value;
+  const methodConfig = entries === undefined ? [] : readEntries(entries, maxAttemptsLimit, report);
+  const policies = methodConfig.map(({ policy }) => policy);
   return {
-    methodConfig: entries === undefined ? [] : readEntries(entries, maxAttemptsLimit, report),
-    throttling: throttling === undefined ? null : readThrottling(throttling, 'retryThrottling', report),
+    methodConfig,
+    throttling: throttling === undefined ? null : readThrottling(throttling, 'retryThrottling', policies, report),
     maxAttemptsLimit,
   };
 }

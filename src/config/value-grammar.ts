@@ -128,20 +128,20 @@ export function optionalBoolean(scope: Scope, key: string): boolean | null {
   return wrongType(scope, node, memberPath(scope.path, key), 'true or false, without quotes');
 }
 
-/** An optional list of status codes other than OK; null where absent or not a list. */
+/** An optional list of status codes other than OK; null where absent or anything in it is wrong. */
 export function statusCodes(scope: Scope, key: string): ReadonlySet<StatusCode> | null {
   const member = scope.fields.get(key);
   if (member === undefined) return null;
   const path = memberPath(scope.path, key);
   const items = asArray(member.value, path, 'an array of status codes', scope.report);
   if (items === null) return null;
-  const codes = new Set<StatusCode>();
-  items.forEach((item, index) => {
-    const code = statusCode(item);
-    if (typeof code === 'number') codes.add(code);
-    else scope.report.add('bad-status-code', item.offset, itemPath(path, index), code);
+  const codes = items.map(statusCode);
+  codes.forEach((code, index) => {
+    const { offset } = items[index] ?? member.value;
+    if (typeof code === 'string') scope.report.add('bad-status-code', offset, itemPath(path, index), code);
   });
-  return codes;
+  const known = codes.filter((code) => typeof code === 'number');
+  return known.length === codes.length ? new Set(known) : null;
 }
 
 /** A required list of at least one status code other than OK. */

@@ -186,8 +186,27 @@ describe('group 1c: retryPolicy', () => {
     expect(planOf(text)).toMatchObject({ kind: 'retry' });
   });
 
-  it('CFG-58: both policies in one entry are refused, and what is wrong inside them is told too', () => {
-    const entry = { name: [{}], hedgingPolicy: {}, retryPolicy: { ...retry, maxAttempts: 1 } };
+  it('CFG-58: both policies in one entry are refused, told at the second, though each is sound (DIS-34)', () => {
+    const hedgingPolicy = { maxAttempts: 3, nonFatalStatusCodes: [14] };
+    const either = [
+      [{ retryPolicy: retry, hedgingPolicy }, 'both-policies methodConfig[0].hedgingPolicy'],
+      [{ hedgingPolicy, retryPolicy: retry }, 'both-policies methodConfig[0].retryPolicy'],
+    ] as const;
+    for (const [policies, finding] of either) {
+      const text = JSON.stringify({ methodConfig: [{ name: [{}], ...policies }] });
+      expect(told(text)).toEqual([finding]);
+      expect(parse(text).config).toBeNull();
+    }
+    const one = { name: [{}], retryPolicy: retry, hedgingPolicy: null };
+    expect(told(JSON.stringify({ methodConfig: [one] }))).toEqual([]);
+  });
+
+  it('CFG-58: what is wrong inside the two is told too', () => {
+    const entry = {
+      name: [{}],
+      hedgingPolicy: { nonFatalStatusCodes: [14] },
+      retryPolicy: { ...retry, maxAttempts: 1 },
+    };
     const rules = parse(JSON.stringify({ methodConfig: [entry] })).findings.map(({ rule }) => rule);
     expect(rules).toEqual(['required', 'both-policies', 'out-of-range']);
   });
