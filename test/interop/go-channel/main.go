@@ -1,10 +1,13 @@
 // Command go-channel makes calls through a stock grpc-go channel, as it is told on standard input.
 //
-// One JSON object a line, answered by one line with the same seq, in any order:
+// One JSON object a line. Each but send, finish and cancel is answered by one line with the same seq; a call's comes at its end:
 //
 //	{"seq":1,"op":"open","channel":"a","target":"127.0.0.1:1234","serviceConfig":"{…}"}  → {"seq":1} or {"seq":1,"configRejected":"why"}
-//	{"seq":2,"op":"call","channel":"a","method":"/t.S/M","kind":"unary","messages":["hi"]}  → {"seq":2,"status":0,"message":"",…}
-//	{"seq":3,"op":"cancel","channel":"a","call":2}  → {"seq":3}
+//	{"seq":2,"op":"call","channel":"a","method":"/t.S/M","kind":"unary","message":"hi"}  → {"seq":2,"status":0,"message":"",…}
+//	{"seq":3,"op":"call","channel":"a","method":"/t.S/M","kind":"clientStream"}  → {"seq":3,"status":0,"message":"",…}
+//	{"op":"send","call":3,"message":"hi"}
+//	{"op":"finish","call":3}
+//	{"op":"cancel","call":2}
 //	{"seq":4,"op":"close","channel":"a"}  → {"seq":4}
 //	{"seq":5,"op":"version"}  → {"seq":5,"message":"1.2.3"}
 //
@@ -15,9 +18,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -36,15 +37,14 @@ type request struct {
 	// The configuration's text, as it stands.
 	ServiceConfig *string `json:"serviceConfig"`
 	Method        string  `json:"method"`
-	// Of cancel: the seq of the call.
+	// Of send, finish and cancel: the seq of the call.
 	Call int `json:"call"`
 	// unary, or clientStream.
 	Kind     string      `json:"kind"`
-	Messages []string    `json:"messages"`
+	Message  string      `json:"message"`
 	Metadata [][2]string `json:"metadata"`
 	// From the start of the call; absent for none.
-	DeadlineMs    *int64 `json:"deadlineMs"`
-	CancelAfterMs *int64 `json:"cancelAfterMs"`
+	DeadlineMs *int64 `json:"deadlineMs"`
 }
 
 type reply struct {
@@ -53,8 +53,9 @@ type reply struct {
 	Status         *int     `json:"status,omitempty"`
 	Message        string   `json:"message"`
 	Messages       []string `json:"messages,omitempty"`
-	// Headers and trailers; the values of one key in their order.
-	Metadata [][2]string `json:"metadata,omitempty"`
+	// The values of one key in their order.
+	Headers  [][2]string `json:"headers,omitempty"`
+	Trailers [][2]string `json:"trailers,omitempty"`
 	// From the call's start to its status.
 	TookMs float64 `json:"tookMs,omitempty"`
 	// The line could not be carried out: a fault of the one who sent it.
@@ -96,16 +97,19 @@ func open(r request) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+r.Target, options...)
 }
 
-func call(ctx context.Context, cancel context.CancelFunc, conn *grpc.ClientConn, r request) reply {
+// A call that is not over.
+type live struct {
+	cancel context.CancelFunc
+	// What a client stream is to send, in order; closed for its end.
+	outgoing chan []byte
+}
+
+func (l *live) run(ctx context.Context, conn *grpc.ClientConn, r request) reply {
 	begin := time.Now()
 	if r.DeadlineMs != nil {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, time.Duration(*r.DeadlineMs)*time.Millisecond)
 		defer stop()
-	}
-	if r.CancelAfterMs != nil {
-		timer := time.AfterFunc(time.Duration(*r.CancelAfterMs)*time.Millisecond, cancel)
-		defer timer.Stop()
 	}
 	for _, pair := range r.Metadata {
 		ctx = metadata.AppendToOutgoingContext(ctx, pair[0], pair[1])
@@ -115,13 +119,10 @@ func call(ctx context.Context, cancel context.CancelFunc, conn *grpc.ClientConn,
 	var answer []byte
 	var err error
 	if r.Kind == "unary" {
-		message := []byte{}
-		if len(r.Messages) > 0 {
-			message = []byte(r.Messages[0])
-		}
+		message := []byte(r.Message)
 		err = conn.Invoke(ctx, r.Method, &message, &answer, options...)
 	} else {
-		err = clientStream(ctx, conn, r, &answer, options)
+		err = l.stream(ctx, conn, r.Method, &answer, options)
 	}
 	took := float64(time.Since(begin).Microseconds()) / 1000
 	code := int(status.Code(err))
@@ -129,112 +130,115 @@ func call(ctx context.Context, cancel context.CancelFunc, conn *grpc.ClientConn,
 	if err == nil {
 		result.Messages = []string{string(answer)}
 	}
-	for _, part := range []metadata.MD{headers, trailers} {
-		for key, values := range part {
-			for _, value := range values {
-				result.Metadata = append(result.Metadata, [2]string{key, value})
-			}
-		}
-	}
+	result.Headers, result.Trailers = lines(headers), lines(trailers)
 	return result
 }
 
-func clientStream(ctx context.Context, conn *grpc.ClientConn, r request, answer *[]byte, options []grpc.CallOption) error {
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, r.Method, options...)
+func lines(of metadata.MD) [][2]string {
+	var all [][2]string
+	for key, values := range of {
+		for _, value := range values {
+			all = append(all, [2]string{key, value})
+		}
+	}
+	return all
+}
+
+func (l *live) stream(ctx context.Context, conn *grpc.ClientConn, method string, answer *[]byte, options []grpc.CallOption) error {
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method, options...)
 	if err != nil {
 		return err
 	}
-	for _, text := range r.Messages {
-		message := []byte(text)
-		if err := stream.SendMsg(&message); err != nil {
-			if errors.Is(err, io.EOF) {
-				break // The call is over; RecvMsg tells its status.
+	// Sent from a goroutine of its own, as an application does that wants to hear of the end while it sends.
+	go func() {
+		for message := range l.outgoing {
+			if stream.SendMsg(&message) != nil {
+				return // The call is over; RecvMsg tells its status.
 			}
-			return err
 		}
-	}
-	if err := stream.CloseSend(); err != nil {
-		return err
-	}
+		_ = stream.CloseSend() // Likewise.
+	}()
 	return stream.RecvMsg(answer)
 }
 
+// More than a case sends, so that no line waits for another call's flow control.
+const mostMessages = 4096
+
 type peer struct {
 	lock     sync.Mutex
+	say      func(reply)
 	channels map[string]*grpc.ClientConn
-	// The calls that are not over, by seq.
-	cancels map[int]context.CancelFunc
+	calls    map[int]*live
 }
 
-func (p *peer) locked(do func()) {
+// What has to keep the order of the lines is done at once; calls go on beside.
+func (p *peer) carryOut(r request) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	do()
-}
-
-func (p *peer) carryOut(r request) reply {
-	var conn *grpc.ClientConn
-	p.locked(func() { conn = p.channels[r.Channel] })
+	conn, call := p.channels[r.Channel], p.calls[r.Call]
 	switch {
 	case r.Op == "version":
-		return reply{Seq: r.Seq, Message: grpc.Version}
+		p.say(reply{Seq: r.Seq, Message: grpc.Version})
 	case r.Op == "open" && conn == nil:
 		conn, err := open(r)
 		if err != nil {
-			return reply{Seq: r.Seq, ConfigRejected: err.Error()}
+			p.say(reply{Seq: r.Seq, ConfigRejected: err.Error()})
+			return
 		}
-		p.locked(func() { p.channels[r.Channel] = conn })
-		return reply{Seq: r.Seq}
+		p.channels[r.Channel] = conn
+		p.say(reply{Seq: r.Seq})
 	case r.Op == "call" && conn != nil:
 		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		p.locked(func() { p.cancels[r.Seq] = cancel })
-		defer p.locked(func() { delete(p.cancels, r.Seq) })
-		return call(ctx, cancel, conn, r)
-	case r.Op == "cancel":
-		p.locked(func() {
-			if cancel := p.cancels[r.Call]; cancel != nil {
-				cancel()
-			}
-		})
-		return reply{Seq: r.Seq}
+		begun := &live{cancel: cancel, outgoing: make(chan []byte, mostMessages)}
+		p.calls[r.Seq] = begun
+		go func() {
+			defer cancel()
+			result := begun.run(ctx, conn, r)
+			p.lock.Lock()
+			defer p.lock.Unlock()
+			delete(p.calls, r.Seq)
+			p.say(result)
+		}()
+	case r.Op == "send" && call != nil:
+		call.outgoing <- []byte(r.Message)
+	case r.Op == "finish" && call != nil:
+		close(call.outgoing)
+	case r.Op == "cancel" && call != nil:
+		call.cancel()
+	case r.Op == "send" || r.Op == "finish" || r.Op == "cancel":
+		// The call is over.
 	case r.Op == "close" && conn != nil:
-		p.locked(func() { delete(p.channels, r.Channel) })
-		if err := conn.Close(); err != nil {
-			return reply{Seq: r.Seq, Fault: err.Error()}
-		}
-		return reply{Seq: r.Seq}
+		delete(p.channels, r.Channel)
+		_ = conn.Close() // Fails only where it is closed already.
+		p.say(reply{Seq: r.Seq})
 	default:
-		return reply{Seq: r.Seq, Fault: fmt.Sprintf("cannot do op %q for channel %q", r.Op, r.Channel)}
+		p.say(reply{Seq: r.Seq, Fault: fmt.Sprintf("cannot do op %q for channel %q", r.Op, r.Channel)})
 	}
 }
 
 func main() {
-	var output sync.Mutex
-	lines := json.NewEncoder(os.Stdout)
-	lines.SetEscapeHTML(false)
-	say := func(r reply) {
-		output.Lock()
-		defer output.Unlock()
-		if err := lines.Encode(r); err != nil {
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	p := peer{channels: map[string]*grpc.ClientConn{}, calls: map[int]*live{}}
+	// Always under the peer's lock.
+	p.say = func(r reply) {
+		if err := out.Encode(r); err != nil {
 			os.Exit(1) // Nobody reads any more.
 		}
 	}
-
-	p := peer{channels: map[string]*grpc.ClientConn{}, cancels: map[int]context.CancelFunc{}}
-	var pending sync.WaitGroup
 	input := bufio.NewReaderSize(os.Stdin, 1<<16)
 	for {
 		line, err := input.ReadBytes('\n')
 		if err != nil {
-			break
+			return // Nobody asks any more.
 		}
 		var r request
 		if err := json.Unmarshal(line, &r); err != nil {
-			say(reply{Fault: "not a request: " + err.Error()})
+			p.lock.Lock()
+			p.say(reply{Fault: "not a request: " + err.Error()})
+			p.lock.Unlock()
 			continue
 		}
-		pending.Go(func() { say(p.carryOut(r)) })
+		p.carryOut(r)
 	}
-	pending.Wait()
 }

@@ -21,13 +21,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Makes calls through a stock grpc-java channel, as it is told on standard input. The lines are those of go-channel/main.go:
- * one JSON object each, answered by one line with the same seq, in any order.
+ * Makes calls through a stock grpc-java channel, as it is told on standard input. The lines are those that go-channel/main.go
+ * tells.
  */
 public final class JavaChannel {
   private static final class Request {
@@ -38,15 +36,14 @@ public final class JavaChannel {
     /** The configuration's text, as it stands. */
     String serviceConfig;
     String method = "";
-    /** Of cancel: the seq of the call. */
+    /** Of send, finish and cancel: the seq of the call. */
     int call;
     /** unary, or clientStream. */
     String kind = "unary";
-    List<String> messages = List.of();
+    String message = "";
     List<List<String>> metadata = List.of();
     /** From the start of the call; null for none. */
     Long deadlineMs;
-    Long cancelAfterMs;
   }
 
   private static final class Reply {
@@ -55,8 +52,10 @@ public final class JavaChannel {
     Integer status;
     String message = "";
     List<String> messages;
-    /** Headers and trailers; the values of one key in their order. */
-    List<List<String>> metadata;
+    /** The values of one key in their order. */
+    List<List<String>> headers;
+
+    List<List<String>> trailers;
     /** From the call's start to its status. */
     Double tookMs;
     /** The line could not be carried out: a fault of the one who sent it. */
@@ -89,19 +88,12 @@ public final class JavaChannel {
     }
   }
 
+  private static final long PER_CALL_BUFFER_LIMIT = 256 * 1024;
   private static final Gson GSON = new Gson();
 
   private final Map<String, ManagedChannel> channels = new ConcurrentHashMap<>();
   /** Those that are not over, by seq. */
   private final Map<Integer, ClientCall<byte[], byte[]>> calls = new ConcurrentHashMap<>();
-  private final ScheduledExecutorService cancels = Executors.newSingleThreadScheduledExecutor(JavaChannel::daemon);
-
-  private static Thread daemon(Runnable work) {
-    Thread thread = new Thread(work);
-    thread.setDaemon(true);
-    return thread;
-  }
-
   private static synchronized void say(Reply reply) {
     System.out.println(GSON.toJson(reply));
     System.out.flush();
@@ -122,6 +114,8 @@ public final class JavaChannel {
               .enableRetry()
               // The configuration is the one given here; a name resolver's is not looked for.
               .disableServiceConfigLookUp()
+              // As the other implementations have it by default; A6 leaves it to each.
+              .perRpcBufferLimit(PER_CALL_BUFFER_LIMIT)
               .proxyDetector(address -> null);
       if (request.serviceConfig != null) {
         builder.defaultServiceConfig(config(request.serviceConfig));
@@ -134,7 +128,8 @@ public final class JavaChannel {
     say(reply);
   }
 
-  private static void list(Metadata from, List<List<String>> to) {
+  private static List<List<String>> lines(Metadata from) {
+    List<List<String>> to = new ArrayList<>();
     for (String key : from.keys()) {
       if (key.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
         continue;
@@ -143,6 +138,7 @@ public final class JavaChannel {
         to.add(List.of(key, value));
       }
     }
+    return to;
   }
 
   private void call(Request request, ManagedChannel channel) {
@@ -170,11 +166,11 @@ public final class JavaChannel {
     call.start(
         new ClientCall.Listener<byte[]>() {
           private final List<String> messages = new ArrayList<>();
-          private final List<List<String>> metadata = new ArrayList<>();
+          private List<List<String>> headers = List.of();
 
           @Override
-          public void onHeaders(Metadata headers) {
-            list(headers, metadata);
+          public void onHeaders(Metadata given) {
+            headers = lines(given);
           }
 
           @Override
@@ -189,25 +185,35 @@ public final class JavaChannel {
             reply.status = status.getCode().value();
             reply.message = status.getDescription() == null ? "" : status.getDescription();
             reply.messages = messages;
-            list(trailers, metadata);
-            reply.metadata = metadata;
+            reply.headers = headers;
+            reply.trailers = lines(trailers);
             calls.remove(request.seq);
             say(reply);
           }
         },
         headers);
-    if (request.cancelAfterMs != null) {
-      cancels.schedule(() -> call.cancel("as told", null), request.cancelAfterMs, TimeUnit.MILLISECONDS);
-    }
     // Two, as the stub of a call with one answer asks for: it would tell a second one as an error.
     call.request(2);
+    if (request.kind.equals("unary")) {
+      send(call, request.message);
+      finish(call);
+    }
+  }
+
+  /** A call that is cancelled takes no message and no end of them; its onClose tells. */
+  private static void send(ClientCall<byte[], byte[]> call, String message) {
     try {
-      for (String message : request.messages) {
-        call.sendMessage(message.getBytes(StandardCharsets.UTF_8));
-      }
+      call.sendMessage(message.getBytes(StandardCharsets.UTF_8));
+    } catch (IllegalStateException over) {
+      return;
+    }
+  }
+
+  private static void finish(ClientCall<byte[], byte[]> call) {
+    try {
       call.halfClose();
-    } catch (IllegalStateException error) {
-      // Cancelled meanwhile: onClose tells.
+    } catch (IllegalStateException over) {
+      return;
     }
   }
 
@@ -227,12 +233,18 @@ public final class JavaChannel {
       open(request);
     } else if (request.op.equals("call") && channel != null) {
       call(request, channel);
-    } else if (request.op.equals("cancel")) {
+    } else if (request.op.equals("send") || request.op.equals("finish") || request.op.equals("cancel")) {
       ClientCall<byte[], byte[]> call = calls.get(request.call);
-      if (call != null) {
+      if (call == null) {
+        return; // It is over.
+      }
+      if (request.op.equals("send")) {
+        send(call, request.message);
+      } else if (request.op.equals("finish")) {
+        finish(call);
+      } else {
         call.cancel("as told", null);
       }
-      say(new Reply(request.seq));
     } else if (request.op.equals("close") && channel != null) {
       close(request, channel);
     } else {
