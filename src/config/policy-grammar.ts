@@ -81,7 +81,7 @@ export function readRetryPolicy(node: JsonNode, path: string, limit: number, rep
   const retryable = requiredStatusCodes(scope, 'retryableStatusCodes');
   const maxMember = scope.fields.get('maxBackoff');
   if (initialBackoff !== null && maxBackoff !== null && maxMember !== undefined && maxBackoff < initialBackoff) {
-    const message = `is under initialBackoff: every wait, the first too, is about ${showNode(maxMember.value)}`;
+    const message = `is under initialBackoff: no wait, not even the first, is longer than about ${showNode(maxMember.value)}`;
     report.add('backoff-order', maxMember.value.offset, memberPath(path, 'maxBackoff'), message);
   }
   if (maxAttempts === null || initialBackoff === null || maxBackoff === null) return null;

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { diffConfigs } from '../../../src/config/config-diff.js';
 import { formatFinding } from '../../../src/config/finding.js';
 import { compileMethods } from '../../../src/config/methods.js';
-import { parseServiceConfig } from '../../../src/config/service-config.js';
+import { parseServiceConfig, type ServiceConfig } from '../../../src/config/service-config.js';
 import { retry } from './config-text.js';
 
 /** Values that are near enough to a config to reach every part of the grammar. */
@@ -102,4 +104,52 @@ it('any bytes are judged without a throw', () => {
     { numRuns: 1000 },
   );
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 100 }), holds), { numRuns: 1000 });
+});
+
+/** Valid configs over so few names and values that two of them often agree. */
+const entryNames = [
+  {},
+  { service: 'S' },
+  { service: 'S', method: 'M' },
+  { service: 'T' },
+  { service: 'S', method: 'a/b' },
+];
+const entryFields = [
+  {},
+  { waitForReady: true },
+  { retryPolicy: retry },
+  { retryPolicy: { ...retry, maxAttempts: 9 } },
+  { hedgingPolicy: { maxAttempts: 2, hedgingDelay: '0.1s', nonFatalStatusCodes: [14] } },
+];
+const validConfig = fc
+  .tuple(fc.shuffledSubarray(entryNames), fc.array(fc.constantFrom(...entryFields), { minLength: 5, maxLength: 5 }))
+  .map(([names, fields]) => {
+    const text = JSON.stringify({ methodConfig: names.map((name, index) => ({ name: [name], ...fields[index] })) });
+    const { config: read } = parseServiceConfig(text, { maxAttemptsLimit: 5 });
+    return read ?? expect.fail(text);
+  });
+
+it('two configs differ in words exactly where a call to some method tells them apart', () => {
+  const seen = (of: ServiceConfig) => {
+    const methods = compileMethods(of);
+    return ['/S/M', '/S/N', '/S/a/b', '/T/M', '/U/M', '*'].map((path) => {
+      const { named: _named, entry: _entry, ...inForce } = methods.lookup(path);
+      return inForce;
+    });
+  };
+  let [same, different] = [0, 0];
+  fc.assert(
+    fc.property(validConfig, validConfig, (before, after) => {
+      const equal = isDeepStrictEqual(seen(before), seen(after));
+      const lines = diffConfigs(before, after);
+      expect(lines.length === 0).toBe(equal);
+      expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
+      expect(diffConfigs(before, before)).toEqual([]);
+      if (equal) same++;
+      else different++;
+    }),
+    { numRuns: 2000 },
+  );
+  expect(same).toBeGreaterThan(20);
+  expect(different).toBeGreaterThan(20);
 });
