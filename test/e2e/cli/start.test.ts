@@ -289,17 +289,6 @@ describe('the output', () => {
     expect(program.out + program.err).not.toContain(secret);
   });
 
-  it('SIGHUP ends nothing: one line says that nothing was re-read, and calls go on', async () => {
-    const backend = await startRawBackend();
-    const program = await serve(['--backend', `b1=${backend.address}`]);
-    const client = await connectRawClient(await program.port());
-    program.signal('SIGHUP');
-    expect(await program.line(({ msg }) => String(msg).startsWith('SIGHUP:'))).toMatchObject({ level: 40 });
-    expect((await client.call('/a.B/C').done()).status).toBe(0);
-    await client.close();
-    await backend.close();
-  });
-
   it('a reader of stdout that goes away does not end the proxy', async () => {
     const backend = await startRawBackend();
     const program = await serve(['--backend', `b1=${backend.address}`, '--access-log', 'all']);
