@@ -176,8 +176,8 @@ function was(previous: string | null): string {
 function unchanged(source: ConfigSource, well: ConfigSource): SourceStep {
   const { path, asked, trouble, inForce } = source;
   if (!asked && trouble === null) return { source: well, decisions: [] };
-  const what = trouble === null ? 'unchanged' : 'is again what is in force';
-  const message = `service config ${printable(path)}: ${what}, version ${inForce.version}`;
+  const what = trouble === null ? ': unchanged' : ' is again the one in force';
+  const message = `service config ${printable(path)}${what}, version ${inForce.version}`;
   return { source: well, decisions: [tell('info', {}, message)] };
 }
 

@@ -185,7 +185,7 @@ describe('a broken text', () => {
     run.decisions = [];
     run.change(first);
     expect(run.lines.map(({ level, message }) => [level, message])).toEqual([
-      ['info', `service config sc.json: is again what is in force, version ${loaded(first).version}`],
+      ['info', `service config sc.json is again the one in force, version ${loaded(first).version}`],
     ]);
     expect(run.source).toMatchObject({ trouble: null, rejected: { findings: [{ severity: 'error' }] } });
   });
