@@ -6,13 +6,14 @@ const layers = {
   // The process boundary and the composition root.
   main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
   app: ['admin', 'balance', 'config', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
-  cli: ['app', 'config', 'policy'],
+  cli: ['app', 'config', 'grpc', 'policy', 'sim'],
   demo: ['app', 'config', 'grpc', 'policy', 'proxy'],
   config: ['grpc', 'policy'],
   policy: ['grpc'],
   grpc: [],
   replay: [],
   balance: ['grpc'],
+  sim: ['policy', 'replay', 'balance', 'grpc', 'config'],
   runtime: [],
   http2: ['runtime'],
   upstream: ['http2', 'grpc', 'runtime'],
@@ -32,7 +33,7 @@ const rules = Object.entries(layers).map(([layer, allowed]) => ({
   to: { path: '^src/', pathNot: [layer, ...allowed].map(pathOf) },
 }));
 
-const pure = '^src/(grpc|policy|replay|balance|config|http2)/';
+const pure = '^src/(grpc|policy|replay|balance|config|sim|http2)/';
 
 module.exports = {
   forbidden: [

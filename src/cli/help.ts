@@ -1,12 +1,14 @@
 import { flagOf, type Setting, settingGroups, settingKeys, settingTable } from '../config/settings.js';
+import { explainFlags } from './explain-options.js';
 import { type CommandFlag, checkFlags, demoFlags } from './options.js';
 
-export const commands = ['serve', 'check', 'demo'] as const;
+export const commands = ['serve', 'check', 'explain', 'demo'] as const;
 export type Command = (typeof commands)[number];
 
 const about: Readonly<Record<Command, string>> = {
   serve: 'Run the proxy.',
   check: 'Validate a gRPC service config.',
+  explain: 'Tell what a gRPC service config does for one method: the entry, its policy, the attempts.',
   demo: 'Watch retries work: backends with faults, the proxy and a client, all on this machine.',
 };
 
@@ -92,6 +94,7 @@ function sections(command: Command | null, width: number): string[] {
           'Examples',
           '  hedgerow demo --calls 12',
           '  hedgerow check service-config.json',
+          '  hedgerow explain service-config.json /pkg.Service/Method --script 14@10ms,0@20ms',
           '  hedgerow serve --backend b1=127.0.0.1:50052 --backend b2=127.0.0.1:50053',
         ].join('\n'),
       ];
@@ -129,6 +132,36 @@ function sections(command: Command | null, width: number): string[] {
           'Examples',
           '  hedgerow check service-config.json',
           '  hedgerow check --strict --json service-config.json',
+        ].join('\n'),
+      ];
+    case 'explain':
+      return [
+        about.explain,
+        'Usage: hedgerow explain FILE /pkg.Service/Method [flags]',
+        paragraph(
+          'With --script, the exact timeline that these outcomes would give, from the policy code that the proxy runs, on ' +
+            'virtual time. Exit code 0: explained; 1: the config is invalid; 2: wrong usage, or the file cannot be read.',
+          width,
+        ),
+        commandRows(explainFlags, width),
+        [
+          'Script: outcomes of attempts, in order of their starts, separated by commas',
+          row('CODE@TIME', 'The attempt ends with this status, a name or a number, so long after its start.', width),
+          row('refused@TIME', 'RST_STREAM(REFUSED_STREAM): no application saw it.', width),
+          row('unsent@TIME', 'The connection was lost before the attempt was sent.', width),
+          row('lost@TIME', 'The connection was lost after that.', width),
+          row('unplaced@TIME', 'No backend could be reached.', width),
+          row('silent', 'It never ends by itself.', width),
+          row(':pushback=VALUE', 'grpc-retry-pushback-ms in its trailers, as it stands there: 50, -1, abc.', width),
+          row(':headers=TIME', 'Response headers so long after its start: they commit the call.', width),
+          row('cancel@TIME', 'Last: the client cancels, so long after the call began.', width),
+          paragraph('TIME: 10ms, 1.5s, or 10 for milliseconds.', width),
+        ].join('\n'),
+        [
+          'Examples',
+          '  hedgerow explain service-config.json /shop.Cart/Add',
+          '  hedgerow explain service-config.json /shop.Cart/Add --script 14@10ms,14@5ms:pushback=50,0@20ms',
+          '  hedgerow explain service-config.json /shop.Cart/Add --script silent,0@20ms:headers=5ms --deadline 2s',
         ].join('\n'),
       ];
     case 'demo':

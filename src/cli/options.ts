@@ -13,7 +13,7 @@ export interface CommandFlag {
 
 const json: CommandFlag = { name: 'json', metavar: null, help: 'Print the findings as a JSON array.' };
 const strict: CommandFlag = { name: 'strict', metavar: null, help: 'Fail on warnings too.' };
-const attempts: CommandFlag = {
+export const attempts: CommandFlag = {
   name: 'max-attempts-limit',
   metavar: 'N',
   help: `The cap on maxAttempts that the proxy will run with. [${settingTable.maxAttemptsLimit.initial}; 1 to 1000]`,
@@ -30,10 +30,18 @@ export interface DemoOptions {
 
 export type Options<T> = { readonly ok: true; readonly options: T } | { readonly ok: false; readonly problem: string };
 
-function shapesOf(flags: readonly CommandFlag[]): ReadonlyMap<string, FlagShape> {
+export function shapesOf(flags: readonly CommandFlag[]): ReadonlyMap<string, FlagShape> {
   return new Map(
     flags.map(({ name, metavar }) => [name, { value: metavar === null ? 'none' : 'required', bare: null, words: [] }]),
   );
+}
+
+/** --max-attempts-limit of a command that reads a service config as `serve` would. @param text null: not given */
+export function readAttemptsLimit(text: string | null): Options<number> {
+  const { initial, kind } = settingTable.maxAttemptsLimit;
+  const limit = kind.fromText(text ?? initial);
+  if (!limit.ok) return { ok: false, problem: `--${attempts.name} ${quote(text ?? initial)}: ${limit.problem}` };
+  return { ok: true, options: limit.value };
 }
 
 /** `check FILE [--json] [--strict] [--max-attempts-limit N]` */
@@ -44,10 +52,10 @@ export function readCheckOptions(argv: readonly string[]): Options<CheckOptions 
   const [file, second] = positionals;
   if (file === undefined || file === '') return { ok: false, problem: 'no file; write hedgerow check FILE' };
   if (second !== undefined) return { ok: false, problem: `one file at a time; ${quote(second)} is a second one` };
-  const text = values.get(attempts.name)?.at(-1) ?? settingTable.maxAttemptsLimit.initial;
-  const limit = settingTable.maxAttemptsLimit.kind.fromText(text);
-  if (!limit.ok) return { ok: false, problem: `--${attempts.name} ${quote(text)}: ${limit.problem}` };
-  const options = { file, json: values.has(json.name), strict: values.has(strict.name), maxAttemptsLimit: limit.value };
+  const limit = readAttemptsLimit(values.get(attempts.name)?.at(-1) ?? null);
+  if (!limit.ok) return limit;
+  const maxAttemptsLimit = limit.options;
+  const options = { file, json: values.has(json.name), strict: values.has(strict.name), maxAttemptsLimit };
   return { ok: true, options };
 }
 

@@ -3,6 +3,8 @@ import { quote } from '../config/quote.js';
 import { readSettings, settingsFile } from '../config/read-settings.js';
 import type { Settings } from '../config/settings.js';
 import { check } from './check.js';
+import { explain } from './explain.js';
+import { readExplainOptions } from './explain-options.js';
 import { fileProblem } from './file-problem.js';
 import { type Command, commands, help } from './help.js';
 import { type DemoOptions, readCheckOptions, readDemoOptions } from './options.js';
@@ -60,6 +62,8 @@ export async function run(argv: readonly string[], io: Io, runners: Runners): Pr
       return runServe(rest, io, runners);
     case 'check':
       return runCheck(rest, io);
+    case 'explain':
+      return runExplain(rest, io);
     case 'demo': {
       const read = readDemoOptions(rest);
       return read.ok ? runners.demo(read.options) : fail(io, command, read.problem);
@@ -98,6 +102,25 @@ async function runCheck(argv: readonly string[], io: Io): Promise<number> {
   if (stdout !== '') io.stdout(stdout);
   if (summary !== '') io.stderr(summary);
   return exitCode;
+}
+
+async function runExplain(argv: readonly string[], io: Io): Promise<number> {
+  const read = readExplainOptions(argv);
+  if (!read.ok) return fail(io, 'explain', read.problem);
+  const { file, ...options } = read.options;
+  let text: string;
+  try {
+    text = await io.readFile(file);
+  } catch (error) {
+    return fail(io, 'explain', fileProblem(file, error));
+  }
+  const result = explain(text, file, options);
+  if (result.ok) {
+    io.stdout(result.stdout);
+    return 0;
+  }
+  fail(io, 'explain', result.problem);
+  return result.exitCode;
 }
 
 async function runServe(argv: readonly string[], io: Io, runners: Runners): Promise<number> {

@@ -61,7 +61,7 @@ describe('the command', () => {
 
   it.each([
     [['chek'], 'hedgerow: unknown command "chek"; did you mean check?\n'],
-    [['zzzzzzzz'], 'hedgerow: unknown command "zzzzzzzz"; commands are serve, check, demo\n'],
+    [['zzzzzzzz'], 'hedgerow: unknown command "zzzzzzzz"; commands are serve, check, explain, demo\n'],
     [['--verson'], 'hedgerow: unknown flag "--verson"; did you mean --version?\n'],
     [['help', 'chek'], 'hedgerow: unknown command "chek"; did you mean check?\n'],
   ])('%j is one line on stderr, and exit 2', async (argv, line) => {

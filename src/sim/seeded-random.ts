@@ -1,0 +1,16 @@
+/**
+ * A generator that gives the same numbers for the same seed (mulberry32). Good enough to draw waits from, and for nothing
+ * that is secret.
+ *
+ * @param seed an integer; its lowest 32 bits count
+ * @returns numbers in [0, 1)
+ */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
