@@ -21,12 +21,19 @@ export interface Moment {
   readonly onAttempt?: number;
   /** Then this much longer, milliseconds [0]. */
   readonly afterMs?: number;
+  /** A header block without END_STREAM that it sends before: an informational response (RFC 9110 15.2). */
+  readonly informational?: readonly Line[];
 }
 
 /** What the backend does with one attempt. Codes are numbers of grpc-status, errors those of HTTP/2 (RFC 9113 7). */
 export type Action = Moment &
   (
-    | { readonly do: 'trailers-only'; readonly code: number; readonly message?: string; readonly trailers?: readonly Line[] }
+    | {
+        readonly do: 'trailers-only';
+        readonly code: number;
+        readonly message?: string;
+        readonly trailers?: readonly Line[];
+      }
     | {
         readonly do: 'answer';
         readonly messages?: readonly string[];
@@ -37,7 +44,8 @@ export type Action = Moment &
         /** Between HEADERS and the rest, milliseconds [0]. */
         readonly thenMs?: number;
       }
-    | { readonly do: 'block'; readonly lines: readonly Line[]; readonly endStream: boolean }
+    /** One header block as written here; with `data`, which then ends the stream as it is, without a message's prefix. */
+    | { readonly do: 'block'; readonly lines: readonly Line[]; readonly data?: string }
     | { readonly do: 'headers-then-reset'; readonly error: number }
     | { readonly do: 'reset'; readonly error: number }
     /** GOAWAY whose last stream is the one before this attempt's. */
@@ -63,8 +71,10 @@ export interface Expect {
   readonly answered?: number | null;
   /** Attempts (from 1) that the client's side ended by RST_STREAM before the backend had ended them. */
   readonly cancelled?: readonly number[];
-  /** The messages that each attempt brought. */
-  readonly requests?: readonly (readonly string[])[];
+  /** The messages that each attempt brought, a run of `x` over 100 bytes as its length; null: not looked at. */
+  readonly requests?: readonly (readonly (string | number)[] | null)[];
+  /** Request metadata of each attempt: the values joined by `,`, `-` where absent. */
+  readonly requestMetadata?: Readonly<Record<string, readonly string[]>>;
   /**
    * For the second attempt and each later one, the least and the most time (null: no bound) from the end that the backend gave
    * the attempt before, or from its HEADERS where it has none, milliseconds. Two milliseconds less are let pass: timers round.
@@ -78,7 +88,15 @@ export interface Expect {
   readonly tookAtLeastMs?: number;
 }
 
+/**
+ * A message: its text, or that many bytes of `x`; or a pause: until the backend has ended the nth attempt, and so many
+ * milliseconds more.
+ */
+export type Sending = string | number | { readonly afterEndOf: number; readonly ms: number };
+
 export interface CaseCall {
+  /** [the case's] */
+  readonly method?: string;
   /** [none] */
   readonly deadlineMs?: number;
   /** The client cancels this long after it began; the status is then 1. */
@@ -86,8 +104,8 @@ export interface CaseCall {
   /** The client cancels when the backend has got that many attempts, each with its whole request. */
   readonly cancelOnAttempt?: number;
   readonly metadata?: readonly Line[];
-  /** One: unary, more: client streaming [hi]. A number in place of text: that many bytes of `x`. */
-  readonly messages?: readonly (string | number)[];
+  /** One: unary, more: client streaming [hi]. */
+  readonly messages?: readonly Sending[];
   /** What the backend does with the first stream of this call, the second and so on; beyond the list: silent. */
   readonly attempts: readonly Action[];
   /** After the call's end the backend is watched this much longer for attempts that must not come, milliseconds [0]. */
@@ -99,7 +117,7 @@ export interface Differs {
   /** One short sentence for docs/differences.md. */
   readonly says: string;
   /**
-   * What it does instead: for each call what then holds instead of `expect` (null: `expect` holds), or that the config is
+   * What it does instead: for each call what holds in place of the same keys of `expect` (null: all of `expect` holds), or that the config is
    * taken or refused, or that it differs from run to run.
    */
   readonly observed: readonly (Expect | null)[] | 'configRejected' | 'configAccepted' | 'varies';
@@ -132,8 +150,10 @@ export interface ClientView {
   readonly status: number;
   readonly message: string;
   readonly messages: readonly string[];
-  /** Headers and trailers, in order. */
-  readonly metadata: readonly Line[];
+  /** Response headers; none for Trailers-Only. */
+  readonly headers: readonly Line[];
+  /** Trailers, or the one block of Trailers-Only; none where the client made the status itself. */
+  readonly trailers: readonly Line[];
   readonly tookMs: number;
 }
 
@@ -144,7 +164,9 @@ export interface BackendView {
   readonly cancelled: readonly number[];
   /** Attempts that neither side had ended two seconds after the call's end. */
   readonly open: readonly number[];
-  readonly requests: readonly (readonly string[])[];
+  readonly requests: readonly (readonly (string | number)[])[];
+  /** The header lines of each. */
+  readonly headers: readonly (readonly Line[])[];
   readonly gapsMs: readonly number[];
   /** Null: none was sent. */
   readonly timeoutsMs: readonly (number | null)[];
