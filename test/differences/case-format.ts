@@ -147,6 +147,7 @@ export interface Case {
 
 /** What a client saw of one call. */
 export interface ClientView {
+  /** -1: none, or no number. */
   readonly status: number;
   readonly message: string;
   readonly messages: readonly string[];

@@ -209,7 +209,7 @@ async function grpcJsCall(
       const tookMs = performance.now() - startedAt;
       queueMicrotask(() =>
         resolve({
-          status: code,
+          status: Number.isNaN(code) ? -1 : code,
           message: details,
           messages: answer === undefined ? [] : [String(answer)],
           headers,
