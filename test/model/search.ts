@@ -1,20 +1,11 @@
-import type { Reach } from '../../src/grpc/attempt-facts.js';
-import { backendId } from '../../src/grpc/backend-id.js';
 import { type Millis, millis } from '../../src/grpc/millis.js';
 import { Status } from '../../src/grpc/status.js';
+import { type Account, nextHedgeAt, nothingSeen } from '../../src/policy/account.js';
 import type { transition } from '../../src/policy/call.js';
 import { type CallState, createCall } from '../../src/policy/call-state.js';
-import { type Account, audit, nothingSeen } from '../../src/policy/invariants.js';
-import type { CallEvent, Env, Plan } from '../../src/policy/types.js';
-
-/** One call's world: its plan and what its client asked for. Everything else is tried in every order. */
-export interface World {
-  readonly name: string;
-  readonly plan: Plan;
-  readonly policy: 'on' | 'off';
-  /** Milliseconds from the start. */
-  readonly deadline: number | null;
-}
+import { audit } from '../../src/policy/invariants.js';
+import type { AttemptId, CallEvent, Env } from '../../src/policy/types.js';
+import { type End, listed, type World } from './worlds.js';
 
 /** What was found. `broken` names the first invariant that did not hold, with the events that lead there. */
 export interface Found {
@@ -47,23 +38,21 @@ interface Node {
 }
 
 const origin = millis(1_000_000);
-const maxTransparent = 2;
 const open: Throttle = { without: false, with: false };
 const tips: Throttle = { without: false, with: true };
 const shut: Throttle = { without: true, with: true };
 
 const unknownAttempt = 99;
-const backends = ['a', 'b'].map(backendId);
 
 /**
  * Searches every order of events breadth first, from a new call on: every kind of event, about attempts that run, that are
- * over and that never were, at once, at the moment when something is due, and at the deadline; ends with every mix of code,
- * reach, pushback and author; the throttle open, tipped by this very failure, and shut. States that differ in nothing that
- * can matter later are one. Each transition is held against the invariants; the first that breaks one ends the search.
+ * over and that never were, at once, at the moment when something is due, and at the deadline; the throttle open, tipped by
+ * this very failure, and shut; each attempt in turn the one that has sent most. States that differ in nothing that can matter
+ * later are one. Each transition is held against the invariants; the first that breaks one ends the search.
  */
 export function search(world: World, machine: typeof transition, maxDepth: number): Found {
   const first: Node = {
-    state: createCall(world.plan, { maxTransparent }),
+    state: createCall(world.plan, { maxTransparent: world.maxTransparent }),
     account: nothingSeen,
     now: origin,
     parent: null,
@@ -120,95 +109,131 @@ function isStale({ account, now }: Node, { event, now: at }: Move): boolean {
 }
 
 function* movesFrom(node: Node, world: World): Generator<Move> {
-  const moments = momentsOf(node);
+  const moments = momentsOf(node, world);
   for (const event of eventsFrom(node, world)) {
-    const throttles = event.type === 'attemptEnded' && event.code !== Status.OK ? [open, tips, shut] : [open];
-    for (const now of moments) for (const throttle of throttles) yield { event, now, throttle };
+    for (const now of moments) for (const throttle of throttlesAt(node, event, now)) yield { event, now, throttle };
   }
 }
 
-/** Now, and each later moment at which something changes by itself. Between them nothing depends on time. */
-function momentsOf({ state, now }: Node): readonly Millis[] {
+/** The throttle is looked at where an attempt failed, and where something is due. */
+function throttlesAt({ state, account }: Node, event: CallEvent, now: Millis): readonly Throttle[] {
+  if (event.type === 'attemptEnded' && event.code !== Status.OK && account.live.has(event.attempt))
+    return [open, tips, shut];
+  return state.dueAt !== null && now >= state.dueAt ? [open, shut] : [open];
+}
+
+/**
+ * Now, each later moment at which something changes by itself, and one that is late for it. A moment between them is like the
+ * one before it.
+ */
+function momentsOf({ state, now }: Node, { late }: World): readonly Millis[] {
   const moments = [now];
-  if (state.dueAt !== null && state.dueAt > now) moments.push(state.dueAt);
+  if (state.dueAt !== null && state.dueAt > now) {
+    moments.push(state.dueAt);
+    if (late) moments.push(millis(state.dueAt + 7));
+  }
   if (state.deadlineAt !== null && state.deadlineAt > now) moments.push(state.deadlineAt);
   return moments;
 }
 
-function* eventsFrom({ account }: Node, world: World): Generator<CallEvent> {
-  const { deadline, policy } = world;
+function* eventsFrom(
+  { account }: Node,
+  { deadline, policy, placement, ends, backends, limits }: World,
+): Generator<CallEvent> {
   yield {
     type: 'started',
     deadlineAt: deadline === null ? null : millis(origin + deadline),
-    placement: { kind: 'any' },
+    placement,
     policy,
   };
   yield { type: 'woke' };
-  for (const limit of ['call', 'total'] as const) yield { type: 'bufferOverflowed', limit, sent: new Map() };
+  for (const limit of limits)
+    for (const sent of sentBy([...account.live.keys()])) yield { type: 'bufferOverflowed', limit, sent };
   yield { type: 'rejected', code: Status.RESOURCE_EXHAUSTED, reason: 'headers_too_large', detail: '' };
   yield { type: 'aborted', by: 'client' };
   yield { type: 'aborted', by: 'shutdown' };
-  const [dead] = account.ended;
-  for (const attempt of [...account.live.keys(), unknownAttempt, ...(dead === undefined ? [] : [dead])]) {
+  for (const attempt of account.live.keys()) {
     for (const backend of backends) yield { type: 'attemptPlaced', attempt, backend };
     yield { type: 'headersReceived', attempt };
-    for (const end of account.live.has(attempt) ? ends : staleEnds) yield { type: 'attemptEnded', attempt, ...end };
+    for (const end of ends) yield { type: 'attemptEnded', attempt, ...end };
+  }
+  for (const attempt of [unknownAttempt, ...deadOf(account)]) {
+    for (const backend of backends) yield { type: 'attemptPlaced', attempt, backend };
+    yield { type: 'headersReceived', attempt };
+    for (const end of staleEnds) yield { type: 'attemptEnded', attempt, ...end };
   }
 }
 
-type End = Omit<Extract<CallEvent, { type: 'attemptEnded' }>, 'type' | 'attempt'>;
-
-export const listed = Status.UNAVAILABLE;
-const reaches: readonly Reach[] = ['unsent', 'refused', 'unplaced', 'dropped', 'processed'];
-const pushbacks = [{ kind: 'none' }, { kind: 'never' }, ...[0, 30].map(afterMs)] as const;
-
-function afterMs(ms: number): End['pushback'] {
-  return { kind: 'after', ms: millis(ms) };
+/** Nobody has sent anything, and each in turn has sent most. */
+function sentBy(live: readonly AttemptId[]): readonly ReadonlyMap<AttemptId, number>[] {
+  if (live.length < 2) return [new Map()];
+  return [new Map(), ...live.map((leader) => new Map(live.map((id) => [id, id === leader ? 7 : 3])))];
 }
 
-const ends: readonly End[] = [Status.OK, listed, Status.INTERNAL].flatMap((code) =>
-  reaches.flatMap((reach) =>
-    pushbacks.flatMap((pushback) =>
-      (['backend', 'loss', 'proxy'] as const).map((by): End => ({ code, reach, pushback, by })),
-    ),
-  ),
-);
+/** The latest attempt that is over, if there is one. */
+function deadOf({ started, live }: Account): readonly AttemptId[] {
+  for (let id = started; id > 0; id -= 1) if (!live.has(id)) return [id];
+  return [];
+}
 
 /** What is stale is stale whatever it says: a few are enough. */
-const staleEnds = ends.filter(({ pushback, by }) => pushback.kind === 'none' && by === 'backend');
+const staleEnds: readonly End[] = [Status.OK, listed, Status.INTERNAL].flatMap((code) =>
+  (['unsent', 'refused', 'processed'] as const).map((reach) => ({
+    code,
+    reach,
+    pushback: { kind: 'none' as const },
+    by: 'backend' as const,
+  })),
+);
 
 /**
- * What a state's future depends on. Moments count from now; attempts are told apart by their place, since their ids follow
- * from the counts; which backend's word would be told matters only as whether there is one. All finished calls are one.
+ * What a state's future depends on. Moments count from now. Attempts are told apart by their order, since ids are only
+ * handed on; how many were started follows from the counts. Which attempt's word would be told, and why nothing further is
+ * sent, matter only as whether there is one, and as whether machine and account agree. All finished calls are one.
  */
 function keyOf({ state, account, now }: Node): string {
   if (account.finished) return 'over';
-  const until = (at: number | null): number | null => (at === null ? null : at - now);
-  return JSON.stringify([
+  const until = (at: number | null): number | string => (at === null ? '' : at - now);
+  let attempts = '';
+  for (const { id, previous, onlyOn } of state.live)
+    attempts += `${previous}${id === account.committed ? '!' : ''}${onlyOn === null ? '' : onlyOn.strict} `;
+  const hedgeAt = nextHedgeAt(account, state.plan);
+  return [
     state.phase,
     state.policy,
     until(state.deadlineAt),
     until(state.dueAt),
-    state.live.map(({ id, previous }) => [state.started - id, previous]),
+    until(state.pushedUntil),
+    until(hedgeAt),
+    until(hedgeAt === null && state.plan.kind === 'hedge' ? null : account.notBefore),
+    attempts,
+    state.held !== null,
+    account.barredBy !== null,
     state.commit,
-    state.started,
+    account.commitCause,
+    state.started - account.started,
     state.counted,
+    account.counted,
     state.backoffs,
     state.unsentRepeats,
+    account.unsentRepeats,
     state.refusedRepeated,
+    account.refusedRepeats,
     state.tried,
     state.onlyUnplaced,
     state.told !== null,
+    (state.told ?? state.last) === (account.told ?? account.last),
+    account.last !== null,
     account.overflowed,
-    account.committed === null ? null : state.started - account.committed,
-    account.refusedRepeats,
-    account.ended.size > 0,
-  ]);
+  ].join(';');
 }
 
 function pathTo(node: Node): string[] {
   const path: string[] = [];
-  for (let at: Node | null = node; at?.move; at = at.parent)
-    path.unshift(`at ${at.move.now - origin} ms: ${JSON.stringify(at.move.event)}, throttle ${at.move.throttle.with}`);
+  for (let at: Node | null = node; at?.move; at = at.parent) {
+    const { event, now, throttle } = at.move;
+    const said = JSON.stringify(event, (_key, value) => (value instanceof Map ? [...value] : value));
+    path.unshift(`at ${now - origin} ms: ${said}, throttle ${throttle.without}, with a debit ${throttle.with}`);
+  }
   return path;
 }

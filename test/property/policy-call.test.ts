@@ -4,9 +4,10 @@ import type { Pushback } from '../../src/grpc/attempt-facts.js';
 import { backendId } from '../../src/grpc/backend-id.js';
 import { type Millis, millis } from '../../src/grpc/millis.js';
 import { Status, statusName } from '../../src/grpc/status.js';
+import { nothingSeen } from '../../src/policy/account.js';
 import { transition } from '../../src/policy/call.js';
 import { createCall } from '../../src/policy/call-state.js';
-import { audit, nothingSeen } from '../../src/policy/invariants.js';
+import { audit } from '../../src/policy/invariants.js';
 import type { CallEvent, Decision, Plan } from '../../src/policy/types.js';
 import {
   type AttemptScript,

@@ -4,9 +4,10 @@ import { backendId } from '../../../src/grpc/backend-id.js';
 import { type Millis, millis } from '../../../src/grpc/millis.js';
 import { Status, type StatusCode, statusName } from '../../../src/grpc/status.js';
 import type { StopReason } from '../../../src/grpc/stop-reason.js';
+import { type Account, nothingSeen } from '../../../src/policy/account.js';
 import { type Step, transition } from '../../../src/policy/call.js';
 import { type CallState, createCall } from '../../../src/policy/call-state.js';
-import { type Account, audit, nothingSeen } from '../../../src/policy/invariants.js';
+import { audit } from '../../../src/policy/invariants.js';
 import type {
   AttemptId,
   BufferLimit,
