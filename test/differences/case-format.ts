@@ -123,8 +123,10 @@ export interface Differs {
   readonly observed: readonly (Expect | null)[] | 'configRejected' | 'configAccepted' | 'varies';
   /** The cause, in its source. */
   readonly why: string;
-  /** Who is right and by which text. */
+  /** By which text hedgerow is right; where it is open, what the text says and why hedgerow chose so. */
   readonly right: string;
+  /** No text decides: both may be. */
+  readonly open?: true;
 }
 
 export interface Case {
