@@ -93,20 +93,20 @@ function timelineOf({ script, draw, run, unscripted }: Timeline): object {
     result:
       result === null
         ? null
-        : { at_ms: result.at, code: statusName(result.code), attempt: result.attempt, reason: result.reason },
+        : { at_ms: tidy(result.at), code: statusName(result.code), attempt: result.attempt, reason: result.reason },
   };
 }
 
 function eventOf({ at, event, decisions, tokens, random, dueAt, pushedUntil, held }: TimelineEntry): object {
   return {
-    at_ms: at,
+    at_ms: tidy(at),
     event: snake(event.type),
     ...factsOf(event),
     decisions: decisions.map(decisionOf),
     tokens: tokens === null ? null : { before: tokens.before / 1000, after: tokens.after / 1000 },
     random,
-    next_attempt_at_ms: dueAt,
-    pushed_back_until_ms: pushedUntil,
+    next_attempt_at_ms: tidy(dueAt),
+    pushed_back_until_ms: tidy(pushedUntil),
     no_further_hedge: held,
   };
 }
@@ -128,8 +128,8 @@ function attemptOf(
     attempt: id,
     cause,
     previous_rpc_attempts: previous,
-    started_at_ms: startedAt,
-    ended_at_ms: endedAt,
+    started_at_ms: tidy(startedAt),
+    ended_at_ms: tidy(endedAt),
     code: end === null ? null : statusName(end.code),
     reach: end?.reach ?? null,
     pushback_ms: end === null ? null : pushbackOf(end.pushback),
@@ -173,4 +173,9 @@ function pushbackOf(pushback: Pushback): 'never' | number | null {
 /** `attemptEnded` → `attempt_ended` */
 function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Without what floating point adds: to a nanosecond. */
+function tidy(time: number | null): number | null {
+  return time === null ? null : Math.round(time * 1e6) / 1e6;
 }

@@ -29,6 +29,9 @@ export interface Outcome {
   readonly end: { readonly at: Millis; readonly how: AttemptEnd } | null;
 }
 
+/** An attempt of which nothing is ever heard. */
+export const silence: Outcome = { backend: null, headersAt: null, end: null };
+
 export type StartAttempt = Extract<Decision, { type: 'startAttempt' }>;
 
 /** One call and the world that it meets. */
@@ -136,15 +139,19 @@ export function startCall(time: VirtualTime, scenario: CallScenario): CallRun {
     const now = time.now;
     attempts.push({ id, cause, previous, startedAt: since(now), endedAt: null, end: null, cancelled: null });
     const { backend, headersAt, end } = scenario.outcome(start);
-    if (backend !== null) time.at(now, 'outside', () => take({ type: 'attemptPlaced', attempt: id, backend }));
-    if (headersAt !== null)
-      time.at(millis(now + headersAt), 'outside', () => take({ type: 'headersReceived', attempt: id }));
+    const meets = (moment: Millis, event: CallEvent, how: AttemptEnd | null): void => {
+      time.at(moment, 'outside', () => {
+        // What was cancelled is heard of no more.
+        if (attempts[id - 1]?.endedAt !== null) return;
+        if (how !== null) change(id, { endedAt: since(time.now), end: how });
+        take(event);
+      });
+    };
+    if (backend !== null) meets(now, { type: 'attemptPlaced', attempt: id, backend }, null);
+    if (headersAt !== null) meets(millis(now + headersAt), { type: 'headersReceived', attempt: id }, null);
     if (end === null) return;
     const { code, reach, pushback, by } = end.how;
-    time.at(millis(now + end.at), 'outside', () => {
-      change(id, { endedAt: since(time.now), end: end.how });
-      take({ type: 'attemptEnded', attempt: id, code, reach, pushback, by });
-    });
+    meets(millis(now + end.at), { type: 'attemptEnded', attempt: id, code, reach, pushback, by }, end.how);
   }
 
   function apply(decision: Decision): void {

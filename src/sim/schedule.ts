@@ -41,8 +41,8 @@ export function scheduleOf(plan: Plan, deadline: Millis | null, throttle: Thrott
     const wait: Range =
       plan.kind === 'hedge'
         ? { from: plan.delay, to: plan.delay }
-        : { from: backoffDelay(plan, attempt - 1, 0), to: backoffDelay(plan, attempt - 1, 1) };
-    at = { from: millis(at.from + wait.from), to: millis(at.to + wait.to) };
+        : { from: tidy(backoffDelay(plan, attempt - 1, 0)), to: tidy(backoffDelay(plan, attempt - 1, 1)) };
+    at = { from: tidy(at.from + wait.from), to: tidy(at.to + wait.to) };
     if (plan.kind === 'retry') throttle.count('failure');
     schedule.push({ attempt, wait, at, deadline: inTime(at, deadline), throttled: throttle.isShut(false) });
   }
@@ -50,7 +50,12 @@ export function scheduleOf(plan: Plan, deadline: Millis | null, throttle: Thrott
 }
 
 function inTime({ from, to }: Range, deadline: Millis | null): ScheduledAttempt['deadline'] {
-  if (deadline === null || to < deadline) return 'in time';
-  // Hedges have no jitter: at the deadline is too late (D12 row 2), and so is a wait that would end there (row 11).
-  return from >= deadline ? 'too late' : 'perhaps';
+  // At the deadline is too late for a hedge (D12 row 2), and for a wait that would end there (row 11).
+  if (deadline !== null && from >= deadline) return 'too late';
+  return deadline === null || to <= deadline ? 'in time' : 'perhaps';
+}
+
+/** Without what floating point adds: to a nanosecond. */
+function tidy(time: number): Millis {
+  return millis(Math.round(time * 1e6) / 1e6);
 }

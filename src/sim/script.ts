@@ -7,7 +7,7 @@ import type { MetadataField } from '../grpc/metadata.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import { pushbackName } from '../grpc/pushback.js';
 import { Status, type StatusCode } from '../grpc/status.js';
-import type { Outcome } from './run-call.js';
+import { type Outcome, silence } from './run-call.js';
 
 /** What attempts meet, by the order of their starts, and what the client does. */
 export interface Script {
@@ -15,9 +15,6 @@ export interface Script {
   /** From the call's start; null: it does not cancel. */
   readonly cancelAt: Millis | null;
 }
-
-/** An attempt of which nothing is ever heard. */
-export const silence: Outcome = { backend: null, headersAt: null, end: null };
 
 /** How an attempt may end other than by a status of the backend's. */
 const fates = {
