@@ -138,12 +138,13 @@ function section(name: string, columns: readonly Column[]): string[] {
   ];
 }
 
-/** Empty where no implementation departs. */
+/** Empty where no implementation departs. The text is the one given for the first that does. */
 function row(script: Case, columns: readonly Column[]): string[] {
   const standings = columns.map(({ standing }) => standing(script));
-  const departing = standings.find((it) => it !== undefined && 'agrees' in it && !it.agrees);
+  const first = standings.findIndex((it) => it !== undefined && 'agrees' in it && !it.agrees);
+  const departing = standings[first];
   if (departing === undefined || !('right' in departing)) return [];
-  const open = Object.values(script.differs ?? {}).some((it) => it.open === true);
+  const open = script.differs?.[columns[first]?.name ?? '']?.open === true;
   const situation = script.configRejected === true ? `${script.title}: refused` : script.title;
   const text = `${open ? '*open*: ' : ''}${departing.right}`;
   return [`| ${[`\`${script.id}\``, situation, text, ...standings.map(cell)].map(escaped).join(' | ')} |`];
