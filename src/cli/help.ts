@@ -8,7 +8,7 @@ export type Command = (typeof commands)[number];
 const about: Readonly<Record<Command, string>> = {
   serve: 'Run the proxy.',
   check: 'Validate a gRPC service config.',
-  explain: 'Tell what a gRPC service config does for one method: the entry, its policy, the attempts.',
+  explain: 'Tell what a gRPC service config does for one method, and why.',
   demo: 'Watch retries work: backends with faults, the proxy and a client, all on this machine.',
 };
 
