@@ -113,13 +113,18 @@ describe('a changed text', () => {
     expect(run.source).toEqual(new Run().source);
   });
 
-  it('tells 20 changes and how many more there are', () => {
-    const services = Array.from({ length: 23 }, (_, i) => entry(`s.S${i}`, 2));
-    const run = new Run(loaded(configOf(...services))).change('{}');
-    const [line] = run.lines;
+  it.each([
+    [20, 20, /^\/s\.S19/],
+    [23, 21, /^and 3 more$/],
+  ])('of %i changes tells %i lines', (count, lines, last) => {
+    const services = Array.from({ length: count }, (_, i) => entry(`s.S${i}`, 2));
+    const [line] = new Run(loaded(configOf(...services))).change('{}').lines;
     const changes = line?.fields['changes'];
-    expect(Array.isArray(changes) ? [changes.length, changes.at(-1)] : []).toEqual([21, 'and 3 more']);
-    expect(line?.message).toMatch(/; 23 changes$/);
+    expect(Array.isArray(changes) ? [changes.length, changes.at(-1)] : []).toEqual([
+      lines,
+      expect.stringMatching(last),
+    ]);
+    expect(line?.message).toMatch(new RegExp(`; ${count} changes$`));
   });
 
   it('tells its warnings, each with its place', () => {
@@ -180,6 +185,13 @@ describe('a broken text', () => {
     expect(run.wake().on({ type: 'read', text: half }).kinds).toEqual(['read', 'warn']);
   });
 
+  it('is read again when the next change is quiet, where that comes before the second read', () => {
+    const run = new Run().change(half);
+    run.now += 100;
+    run.on({ type: 'changed' });
+    expect(sourceWakeAt(run.source)).toBe(run.now + 50);
+  });
+
   it('that is mended to the text in force is one line, and nothing is applied', () => {
     const run = new Run().changeTwice(broken);
     run.decisions = [];
@@ -201,6 +213,13 @@ describe('a file that cannot be read', () => {
     ]);
     expect(run.on({ type: 'changed' }).wake().on(gone).kinds).toEqual(['read']);
     expect(run.source.inForce).toEqual(loaded(first));
+  });
+
+  it('now and then, while what it holds is known to be broken, is no news', () => {
+    const run = new Run().changeTwice(broken).on({ type: 'changed' }).wake().on(gone).wake();
+    run.on({ type: 'read', text: broken }).on({ type: 'changed' }).wake().on(gone).wake();
+    run.on({ type: 'read', text: broken });
+    expect(run.kinds.filter((kind) => kind !== 'read')).toEqual(['warn']);
   });
 
   it('for the moment in which it is replaced is no news', () => {
@@ -249,7 +268,9 @@ describe('when it is read', () => {
     run.now += 100;
     run.on({ type: 'changed' });
     expect(sourceWakeAt(run.source)).toBeNull();
-    expect(run.on({ type: 'asked' }).on({ type: 'woke' }).kinds).toEqual(['read']);
+    run.on({ type: 'asked' });
+    run.now += 100;
+    expect(run.on({ type: 'woke' }).kinds).toEqual(['read']);
     run.on({ type: 'read', text: first });
     expect(run.kinds).toEqual(['read']);
     run.on({ type: 'read', text: second });
@@ -267,6 +288,13 @@ describe('SIGHUP', () => {
     expect(run.lines.map(({ level, message }) => [level, message])).toEqual([
       ['info', `service config sc.json: unchanged, version ${loaded(first).version}`],
     ]);
+  });
+
+  it('that comes while another is answered is answered too', () => {
+    const run = new Run().on({ type: 'asked' }).on({ type: 'asked' }).on({ type: 'read', text: first });
+    expect(run.kinds).toEqual(['read', 'info', 'read']);
+    expect(run.on({ type: 'read', text: first }).kinds).toEqual(['info']);
+    expect(run.change(first).kinds).toEqual(['read']);
   });
 
   it('believes what it reads, and tells again what is known', () => {

@@ -69,6 +69,16 @@ describe('a followed file', () => {
     expect(rig.time.alarms.pending).toBe(0);
   });
 
+  it('has one alarm, and none after the end', () => {
+    const rig = new Rig();
+    rig.change();
+    rig.time.advance(10);
+    rig.change();
+    expect(rig.time.alarms.pending).toBe(1);
+    rig.follower.stop();
+    expect(rig.time.alarms.pending).toBe(0);
+  });
+
   it('is read at once when asked; two reads never run together, and the last one wins', async () => {
     const rig = new Rig();
     rig.follower.ask();

@@ -26,7 +26,11 @@ describe('a watch', () => {
     });
     await settle();
     const pass = async (): Promise<readonly number[]> => {
-      time.advance(500);
+      const before = looks;
+      time.advance(499);
+      await settle();
+      expect(looks).toBe(before);
+      time.advance(1);
       await settle();
       return [looks, told];
     };
