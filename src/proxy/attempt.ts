@@ -186,6 +186,8 @@ export class Attempt implements StreamEvents, PlaceSeeker {
         if (end > start) this.passOn(chunk, start, end);
       } else if (!limit.pass(chunk, start, end, (...bytes) => this.passOn(...bytes))) {
         this.settle({ ...unplacedEnd(''), code: Status.RESOURCE_EXHAUSTED, reach: 'processed' });
+        // What comes before it may wait for a slow client; the backend need not.
+        if (this.stream !== null && !this.stream.closed) this.connection?.reset(this.stream, ErrorCode.CANCEL);
         return;
       }
       if (endStream) this.settle(judgeMissingTrailers());

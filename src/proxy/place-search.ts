@@ -165,16 +165,21 @@ export class PlaceSearch implements StreamWaiter {
   private droppedEnd(): AttemptEnd {
     const { onlyOn } = this;
     const queue = 'as many calls waiting as --queue-limit permits';
-    if (onlyOn === null) return { ...unplacedEnd(`every backend has ${queue}`), reach: 'dropped' };
+    if (onlyOn === null) return { ...unplacedEnd(`${this.every} has ${queue}`), reach: 'dropped' };
     const detail = `the call is pinned to ${onlyOn.target}, which has ${queue}`;
     return { ...unplacedEnd(detail), code: Status.RESOURCE_EXHAUSTED, reach: 'dropped' };
+  }
+
+  /** What was judged, in words. */
+  private get every(): string {
+    return this.wish.exclude.length === 0 ? 'every backend' : 'every backend that the call does not exclude';
   }
 
   private nowhereEnd(): AttemptEnd {
     const { bounds, onlyOn, lastFailure } = this;
     const { backends } = this.parts.pool;
     const allowed = bounds === null ? backends : backends.filter((backend) => allows(bounds, backend));
-    const detail = lastFailure === '' ? describeDown(allowed) : lastFailure;
+    const detail = lastFailure === '' ? describeDown(allowed, this.every) : lastFailure;
     return unplacedEnd(onlyOn === null ? detail : `the call is pinned to ${onlyOn.target}: ${detail}`);
   }
 }
@@ -184,10 +189,8 @@ function boundsOf(onlyOn: Constraint | null, exclude: readonly TargetName[]): Bo
 }
 
 /** Why no backend is usable, in words that name each one's trouble. */
-function describeDown(backends: readonly UpstreamBackend[]): string {
+function describeDown(backends: readonly UpstreamBackend[], which: string): string {
   if (backends.length === 0) return 'the call excludes every backend';
   const troubles = backends.map((backend) => backend.lastError).filter((error): error is string => error !== null);
-  return troubles.length === 0
-    ? 'no backend is connected'
-    : `no backend is connected: ${troubles.slice(0, 3).join('; ')}`;
+  return troubles.length === 0 ? `${which} is down` : `${which} is down: ${troubles.slice(0, 3).join('; ')}`;
 }
