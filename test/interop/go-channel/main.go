@@ -17,13 +17,16 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -97,6 +100,21 @@ func open(r request) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+r.Target, options...)
 }
 
+// So long a channel may take to its first connection before the calls go on without.
+const connectBound = 5 * time.Second
+
+// Times in the cases begin with a connection that is up.
+func connect(conn *grpc.ClientConn) {
+	ctx, stop := context.WithTimeout(context.Background(), connectBound)
+	defer stop()
+	conn.Connect()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		if !conn.WaitForStateChange(ctx, state) {
+			return
+		}
+	}
+}
+
 // A call that is not over.
 type live struct {
 	cancel context.CancelFunc
@@ -134,10 +152,14 @@ func (l *live) run(ctx context.Context, conn *grpc.ClientConn, r request) reply 
 	return result
 }
 
+// Binary values in base64, as on the wire.
 func lines(of metadata.MD) [][2]string {
 	var all [][2]string
 	for key, values := range of {
 		for _, value := range values {
+			if strings.HasSuffix(key, "-bin") {
+				value = base64.StdEncoding.EncodeToString([]byte(value))
+			}
 			all = append(all, [2]string{key, value})
 		}
 	}
@@ -186,7 +208,12 @@ func (p *peer) carryOut(r request) {
 			return
 		}
 		p.channels[r.Channel] = conn
-		p.say(reply{Seq: r.Seq})
+		go func() {
+			connect(conn)
+			p.lock.Lock()
+			defer p.lock.Unlock()
+			p.say(reply{Seq: r.Seq})
+		}()
 	case r.Op == "call" && conn != nil:
 		ctx, cancel := context.WithCancel(context.Background())
 		begun := &live{cancel: cancel, outgoing: make(chan []byte, mostMessages)}

@@ -2,6 +2,7 @@ import com.google.gson.Gson;
 import com.google.gson.reflect.TypeToken;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
 import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
@@ -18,6 +19,7 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -89,6 +91,7 @@ public final class JavaChannel {
   }
 
   private static final long PER_CALL_BUFFER_LIMIT = 256 * 1024;
+  private static final long CONNECT_BOUND = TimeUnit.SECONDS.toNanos(5);
   private static final Gson GSON = new Gson();
 
   private final Map<String, ManagedChannel> channels = new ConcurrentHashMap<>();
@@ -120,7 +123,10 @@ public final class JavaChannel {
       if (request.serviceConfig != null) {
         builder.defaultServiceConfig(config(request.serviceConfig));
       }
-      channels.put(request.channel, builder.build());
+      ManagedChannel channel = builder.build();
+      channels.put(request.channel, channel);
+      sayWhenConnected(channel, reply, System.nanoTime());
+      return;
     } catch (IOException | RuntimeException error) {
       // The library's reader of JSON, the check of the types and the parse of a default configuration all tell by throwing.
       reply.configRejected = String.valueOf(error.getMessage()).lines().findFirst().orElse("");
@@ -128,10 +134,24 @@ public final class JavaChannel {
     say(reply);
   }
 
+  /** Times in the cases begin with a connection that is up; after CONNECT_BOUND the calls go on without. */
+  private static void sayWhenConnected(ManagedChannel channel, Reply reply, long begin) {
+    ConnectivityState state = channel.getState(true);
+    if (state == ConnectivityState.READY || System.nanoTime() - begin > CONNECT_BOUND) {
+      say(reply);
+    } else {
+      channel.notifyWhenStateChanged(state, () -> sayWhenConnected(channel, reply, begin));
+    }
+  }
+
+  /** Binary values in base64, as on the wire. */
   private static List<List<String>> lines(Metadata from) {
     List<List<String>> to = new ArrayList<>();
     for (String key : from.keys()) {
       if (key.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
+        for (byte[] value : from.getAll(Metadata.Key.of(key, Metadata.BINARY_BYTE_MARSHALLER))) {
+          to.add(List.of(key, Base64.getEncoder().encodeToString(value)));
+        }
         continue;
       }
       for (String value : from.getAll(Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER))) {
