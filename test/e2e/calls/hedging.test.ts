@@ -490,6 +490,54 @@ describe('streams', () => {
     expect((await proxy.call(0)).commit).toBe('buffer_call');
   });
 
+  it.each([
+    ['before', true],
+    ['after', false],
+  ])(
+    'BUF-20: a hedge that is due just %s the overflow leaves one attempt, with every byte',
+    async (_name, dueFirst) => {
+      const time = createVirtualTime();
+      const backend = await scene.backend({ name: 'a', onStream: silent });
+      const proxy = await scene.proxy({
+        backends: { a: backend.port },
+        serviceConfig: hedgeConfig({ maxAttempts: 2, delay: 50 }),
+        flags: ['--per-call-buffer-limit', '1000'],
+        time,
+      });
+      const client = await scene.client(proxy);
+      const call = client.call(path, { messages: ['small'], end: false });
+      await (await backend.waitForStream(1)).whenMessages(1);
+      const large = call.sendMessage(Buffer.alloc(5000, 2), true);
+      // Nothing that was sent has been read yet in this turn.
+      if (dueFirst) time.advance(50);
+      await large;
+      await client.ping();
+      time.advance(50);
+      await client.ping();
+      const record = proxy.call(0);
+      const [first, ...others] = backend.streams;
+      expect(others.map(({ resetCode }) => resetCode)).toEqual(dueFirst ? [cancel] : []);
+      await first?.whenEnded();
+      expect(first?.messages.map(({ length }) => length)).toEqual([5, 5000]);
+      first?.trailersOnly(0);
+      expect((await call.done()).status).toBe(0);
+      expect((await record).commit).toBe('buffer_call');
+    },
+  );
+
+  it('CAN-01: a cancel between two hedges leaves no timer: none is sent when its time comes', async () => {
+    const { client, time, stream, proxy, backends } = await stage({ maxAttempts: 3, delay: 50 });
+    const call = client.call(path, { messages: ['hi'] });
+    await stream(1);
+    time.advance(20);
+    call.reset();
+    await proxy.call(0);
+    expect(time.alarms.pending).toBe(0);
+    time.advance(1000);
+    await client.ping();
+    expect(backends[0]?.streams).toHaveLength(1);
+  });
+
   it('HDG-26: one that waits for a connection holds its place, and gives it up when another wins', async () => {
     const time = createVirtualTime();
     // It accepts, and never says a word of HTTP/2.

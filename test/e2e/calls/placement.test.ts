@@ -200,3 +200,31 @@ describe('draining', () => {
     await client.whenClosed();
   });
 });
+
+describe('a full queue', () => {
+  it('SM-31: drops the call at once: no retry of any kind, no token; of a pinned one it says that its backend is busy', async () => {
+    const busy = await scene.backend({ name: 'a', onStream: behave.silent, settings: [[3, 1]] });
+    const proxy = await scene.proxy({
+      backends: { a: busy.port },
+      flags: ['--backend-connections', '1', '--queue-limit', '1'],
+      serviceConfig: {
+        ...retryConfig({ codes: ['UNAVAILABLE', 'RESOURCE_EXHAUSTED'] }),
+        retryThrottling: { maxTokens: 10, tokenRatio: 1 },
+      },
+    });
+    const client = await scene.client(proxy);
+    const running = client.call(path, { messages: ['hi'] });
+    const stream = await busy.waitForStream(1);
+    const queued = client.call(path, { messages: ['hi'] });
+    const dropped = await client.call(path, { messages: ['hi'] }).done();
+    expect(verdict(dropped)).toEqual({ status: unavailable, reason: 'overloaded', retries: '0' });
+    expect(dropped.trailer('hedgerow-processed')).toBe('no');
+    const pinned = await client.call(path, { messages: ['hi'], headers: line('hedgerow-pin', 'a') }).done();
+    expect(verdict(pinned)).toEqual({ status: 8, reason: 'pinned_backend_busy', retries: '0' });
+    expect(pinned.trailer('hedgerow-processed')).toBe('no');
+    expect(proxy.app.throttle.state?.milliTokens).toBe(10_000);
+    stream.trailersOnly(0);
+    (await busy.waitForStream(2)).trailersOnly(0);
+    expect([(await running.done()).status, (await queued.done()).status]).toEqual([0, 0]);
+  });
+});

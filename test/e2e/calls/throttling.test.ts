@@ -18,7 +18,7 @@ const bucket = (maxTokens: number, ratio: number): object => ({
 });
 
 describe('the token bucket', () => {
-  it('THR-04, THR-05, SM-33: half of 5 is 2.5; each failure takes a whole token, each success gives the ratio', async () => {
+  it('THR-04, THR-05, THR-06, SM-36: half of 5 is 2.5; each failure takes a whole token, each success gives the ratio', async () => {
     const { call, backend, proxy } = await scene.stage({ serviceConfig: bucket(5, 0.5) });
     const tokens = (): number => (proxy.app.throttle.state?.milliTokens ?? Number.NaN) / 1000;
     backend.behave(fail(unavailable));
@@ -38,6 +38,16 @@ describe('the token bucket', () => {
     backend.behave(ok('fine'));
     for (let n = 0; n < 12; n += 1) await call();
     expect(tokens()).toBe(5);
+  });
+
+  it('SM-33: the last attempt that maxAttempts permits takes its token all the same', async () => {
+    const { call, proxy } = await scene.stage({
+      serviceConfig: { ...retryConfig({ maxAttempts: 2 }), ...throttled([4, 1]) },
+      onStream: fail(unavailable),
+    });
+    // The second failure takes the bucket to its half: both rows would stop the call, the earlier one names it.
+    expect(verdict(await call())).toEqual({ status: unavailable, reason: 'attempts_exhausted', retries: '1' });
+    expect(proxy.app.throttle.state?.milliTokens).toBe(2000);
   });
 
   it('THR-16: is one for all clients and methods', async () => {
