@@ -17,100 +17,56 @@ import type {
   ChargeRequest,
   ChargeResponse,
   ChatLine,
+  FindOrderRequest,
   GetOrderRequest,
   ListOrdersRequest,
   Order,
   Protocol,
   UploadOrdersResponse,
 } from './protocol.js';
+import type { Failure, Part, Stage } from './stage.js';
 
 /** A running backend of the demo. */
 export interface DemoBackend {
   readonly name: string;
-  /** One line for the reader: how it behaves. */
-  readonly about: string;
   /** On 127.0.0.1. */
   readonly port: number;
   stop(): void;
 }
 
-/** A failure that a backend tells, as Trailers-Only. */
-interface Failure {
-  readonly code: number;
-  readonly message: string;
-  /** For google.rpc.ErrorInfo. */
-  readonly reason: string;
-}
+export const backendNames = ['oak', 'elm', 'hazel'] as const;
 
-/** How one backend behaves. */
-interface Character {
-  readonly name: string;
-  readonly about: string;
-  /** What each answer takes (ms). */
-  readonly pace: number;
-  /** Repeats: what goes wrong with its first call, its second, and so on; null: nothing. */
-  readonly faults: readonly (Failure | null)[];
-}
-
-const restarting: Failure = { code: Status.UNAVAILABLE, message: 'restarting', reason: 'RESTARTING' };
-const shedding: Failure = { code: Status.RESOURCE_EXHAUSTED, message: 'too many orders', reason: 'SHEDDING_LOAD' };
-
-/** In the order in which the proxy's round robin visits them; scenes.ts counts on it. */
-const characters: readonly Character[] = [
-  { name: 'well', about: 'answers at once', pace: 2, faults: [null] },
-  {
-    name: 'flaky',
-    about: 'fails three calls of four with UNAVAILABLE',
-    pace: 2,
-    faults: [restarting, restarting, restarting, null],
-  },
-  {
-    name: 'slow',
-    about: 'takes its time, and refuses each third call with RESOURCE_EXHAUSTED',
-    pace: 30,
-    faults: [null, null, shedding],
-  },
-];
-
-/** Orders with ids from here on are in the archive, which takes this long (ms). */
-const archiveFrom = 9000;
-const archivePace = 1500;
 /** No order has an id below this. */
 const firstOrder = 1000;
-/** How many orders of an upload a failing backend takes before it fails: the proxy has to send them again. */
-const takenBeforeFailure = 3;
 
 /** Starts three grpc-js servers on free ports of 127.0.0.1. Rejects where a port cannot be had. */
-export async function startBackends(protocol: Protocol): Promise<DemoBackend[]> {
-  return Promise.all(characters.map((character) => startBackend(character, protocol)));
+export async function startBackends(protocol: Protocol, stage: Stage): Promise<DemoBackend[]> {
+  return Promise.all(backendNames.map((name) => startBackend(name, protocol, stage)));
 }
 
-function startBackend(character: Character, protocol: Protocol): Promise<DemoBackend> {
-  const { name, about } = character;
+function startBackend(name: string, protocol: Protocol, stage: Stage): Promise<DemoBackend> {
   const server = new Server();
-  const behaviour = createBehaviour(character);
+  const service = createService(name, stage);
   server.addService(protocol.orders, {
-    GetOrder: behaviour.getOrder,
-    ListOrders: behaviour.listOrders,
-    UploadOrders: behaviour.uploadOrders,
-    Chat: behaviour.chat,
+    GetOrder: service.getOrder,
+    FindOrder: service.findOrder,
+    ListOrders: service.listOrders,
+    UploadOrders: service.uploadOrders,
+    Chat: service.chat,
   });
-  server.addService(protocol.payments, { Charge: behaviour.charge });
+  server.addService(protocol.payments, { Charge: service.charge });
   return new Promise((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
-      if (error === null) resolve({ name, about, port, stop: () => server.forceShutdown() });
+      if (error === null) resolve({ name, port, stop: () => server.forceShutdown() });
       else reject(error);
     });
   });
 }
 
-function createBehaviour({ name, pace, faults }: Character) {
-  let visits = 0;
-
-  function nextFault(): Failure | null {
-    const fault = faults[visits % faults.length] ?? null;
-    visits += 1;
-    return fault;
+function createService(name: string, stage: Stage) {
+  function enter({ metadata }: { readonly metadata: Metadata }): Part {
+    const [previous] = metadata.get('grpc-previous-rpc-attempts');
+    return stage.enter({ backend: name, previous: previous === undefined ? null : String(previous) });
   }
 
   /** Does not keep the process alive. */
@@ -120,23 +76,35 @@ function createBehaviour({ name, pace, faults }: Character) {
     return { id, item: items[id % items.length] ?? '', quantity: 1 + (id % 3), servedBy: name };
   }
 
+  /** @param refusal what the backend itself has against the request */
+  async function answerOnce<A>(
+    call: { readonly metadata: Metadata },
+    answer: sendUnaryData<A>,
+    content: A,
+    refusal: Failure | null = null,
+  ): Promise<void> {
+    const { pace, failure } = enter(call);
+    await pause(pace);
+    const wrong = failure ?? refusal;
+    if (wrong === null) answer(null, content);
+    else answer(asError(wrong));
+  }
+
   return {
-    async getOrder(call: ServerUnaryCall<GetOrderRequest, Order>, answer: sendUnaryData<Order>): Promise<void> {
+    getOrder(call: ServerUnaryCall<GetOrderRequest, Order>, answer: sendUnaryData<Order>) {
       const { id } = call.request;
-      const fault = nextFault();
-      await pause(fault === null && id >= archiveFrom ? archivePace : pace);
-      if (fault !== null) answer(failure(fault));
-      else if (id < firstOrder) {
-        answer(failure({ code: Status.NOT_FOUND, message: `there is no order ${id}`, reason: 'NO_SUCH_ORDER' }));
-      } else answer(null, order(id));
+      return answerOnce(call, answer, order(id), id < firstOrder ? noSuchOrder(id) : null);
     },
+
+    findOrder: (call: ServerUnaryCall<FindOrderRequest, Order>, answer: sendUnaryData<Order>) =>
+      answerOnce(call, answer, { ...order(firstOrder), item: call.request.item }),
 
     async listOrders(call: ServerWritableStream<ListOrdersRequest, Order>): Promise<void> {
       const { firstId, count } = call.request;
-      const fault = nextFault();
-      if (fault !== null) {
+      const { pace, failure } = enter(call);
+      if (failure !== null) {
         await pause(pace);
-        call.emit('error', failure(fault));
+        call.emit('error', asError(failure));
         return;
       }
       for (let id = firstId; id < firstId + count && !call.cancelled; id += 1) {
@@ -146,23 +114,22 @@ function createBehaviour({ name, pace, faults }: Character) {
       call.end();
     },
 
+    /** Takes all of them before it fails: the proxy has to send them all again. */
     uploadOrders(call: ServerReadableStream<Order, UploadOrdersResponse>, answer: sendUnaryData<UploadOrdersResponse>) {
-      const fault = nextFault();
+      const { pace, failure } = enter(call);
       let stored = 0;
       call.on('data', () => {
         stored += 1;
-        if (fault !== null && stored === takenBeforeFailure) answer(failure(fault));
       });
       call.on('end', () => {
-        if (fault === null) void pause(pace).then(() => answer(null, { stored }));
-        else if (stored < takenBeforeFailure) answer(failure(fault));
+        void pause(pace).then(() => (failure === null ? answer(null, { stored }) : answer(asError(failure))));
       });
     },
 
     chat(call: ServerDuplexStream<ChatLine, ChatLine>): void {
-      const fault = nextFault();
-      if (fault !== null) {
-        void pause(pace).then(() => call.emit('error', failure(fault)));
+      const { pace, failure } = enter(call);
+      if (failure !== null) {
+        void pause(pace).then(() => call.emit('error', asError(failure)));
         return;
       }
       let last = Promise.resolve();
@@ -172,19 +139,20 @@ function createBehaviour({ name, pace, faults }: Character) {
       call.on('end', () => void last.then(() => call.end()));
     },
 
-    async charge(call: ServerUnaryCall<ChargeRequest, ChargeResponse>, answer: sendUnaryData<ChargeResponse>) {
-      const fault = nextFault();
-      await pause(pace);
-      if (fault === null) answer(null, { receipt: `receipt for order ${call.request.orderId}` });
-      else answer(failure(fault));
-    },
+    charge: (call: ServerUnaryCall<ChargeRequest, ChargeResponse>, answer: sendUnaryData<ChargeResponse>) =>
+      answerOnce(call, answer, { receipt: `receipt for order ${call.request.orderId}` }),
   };
 }
 
 const items = ['secateurs', 'hawthorn', 'twine', 'gloves', 'hazel', 'billhook', 'dog rose'];
 
-function failure({ code, message, reason }: Failure): Partial<StatusObject> & ServiceError {
+function noSuchOrder(id: number): Failure {
+  return { code: Status.NOT_FOUND, message: `there is no order ${id}`, reason: 'NO_SUCH_ORDER', pushback: null };
+}
+
+function asError({ code, message, reason, pushback }: Failure): Partial<StatusObject> & ServiceError {
   const metadata = new Metadata();
   metadata.set(detailsKey, encodeFailure(code, message, { reason, domain: 'orders.demo' }));
+  if (pushback !== null) metadata.set('grpc-retry-pushback-ms', String(pushback));
   return Object.assign(new Error(message), { code, details: message, metadata });
 }

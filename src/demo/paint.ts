@@ -25,3 +25,14 @@ export function count(number: number, noun: string): string {
   if (number === 1) return `1 ${noun}`;
   return `${number} ${noun.endsWith('y') ? `${noun.slice(0, -1)}ie` : noun}s`;
 }
+
+/** `text` in lines of at most `width` characters, broken between words; a longer word stands alone, and is clipped. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(clip(word, width));
+  }
+  return lines;
+}

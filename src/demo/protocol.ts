@@ -16,6 +16,9 @@ export interface Order {
 export interface GetOrderRequest {
   readonly id: number;
 }
+export interface FindOrderRequest {
+  readonly item: string;
+}
 export interface ListOrdersRequest {
   readonly firstId: number;
   readonly count: number;
@@ -37,6 +40,7 @@ export interface ChargeResponse {
 
 interface OrdersService extends ServiceDefinition {
   readonly GetOrder: MethodDefinition<GetOrderRequest, Order>;
+  readonly FindOrder: MethodDefinition<FindOrderRequest, Order>;
   readonly ListOrders: MethodDefinition<ListOrdersRequest, Order>;
   readonly UploadOrders: MethodDefinition<Order, UploadOrdersResponse>;
   readonly Chat: MethodDefinition<ChatLine, ChatLine>;

@@ -1,12 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { statusName } from '../grpc/status.js';
-import type { CallObserver, CallRecord } from '../proxy/observer.js';
-import { type DemoBackend, startBackends } from './backends.js';
+import type { CallRecord } from '../proxy/observer.js';
+import { backendNames, startBackends } from './backends.js';
 import { type ClientView, createDemoClient, type DemoClient } from './client.js';
+import type { Bucket } from './gauge.js';
+import { createInbox, type Inbox } from './inbox.js';
+import { duration } from './paint.js';
 import { loadProtocol, type Protocol } from './protocol.js';
-import { type Scene, scenes } from './scenes.js';
-import type { StartProxy } from './start-proxy.js';
-import { drawCall, drawLegend, drawSummary, type Look } from './waterfall.js';
+import { ordinary, type Scene, scenes } from './scenes.js';
+import { type Arrival, createStage, type Stage } from './stage.js';
+import type { DemoProxy, StartProxy } from './start-proxy.js';
+import { drawLegend, drawSummary, hedgeWon } from './summary.js';
+import { drawCall, type Look } from './waterfall.js';
 
 export interface DemoRunOptions extends Look {
   /** How many calls to make; null: until `interrupted`. */
@@ -29,15 +34,16 @@ const patience = 5000;
  */
 export async function runDemo(options: DemoRunOptions): Promise<void> {
   const protocol = loadProtocol();
-  const backends = await startBackends(protocol);
+  const stage = createStage();
+  const backends = await startBackends(protocol, stage);
   try {
     const inbox = createInbox();
     const { serviceConfigText } = options;
     const proxy = await options.startProxy({ backends, serviceConfigText, observer: inbox.observer });
     const client = createDemoClient(proxy.port);
     try {
-      options.out(introduction(backends, options));
-      options.out(drawSummary(await makeCalls(client, protocol, inbox, options), options));
+      options.out(introduction(options));
+      options.out(drawSummary(await makeCalls({ client, protocol, stage, inbox, proxy }, options), options));
     } finally {
       client.close();
       await proxy.stop();
@@ -47,69 +53,73 @@ export async function runDemo(options: DemoRunOptions): Promise<void> {
   }
 }
 
-async function makeCalls(
-  client: DemoClient,
-  protocol: Protocol,
-  inbox: Inbox,
-  options: DemoRunOptions,
-): Promise<CallRecord[]> {
+/** What plays. */
+interface Cast {
+  readonly client: DemoClient;
+  readonly protocol: Protocol;
+  readonly stage: Stage;
+  readonly inbox: Inbox;
+  readonly proxy: DemoProxy;
+}
+
+async function makeCalls(cast: Cast, options: DemoRunOptions): Promise<CallRecord[]> {
+  const { client, protocol, stage, inbox, proxy } = cast;
   const { calls, interrupted, out } = options;
   const records: CallRecord[] = [];
+  let turn = 0;
   while (!interrupted.aborted && (calls === null || records.length < calls)) {
     const pause = calls === null ? sleep(leisure, interrupted) : null;
-    const number = records.length + 1;
+    const before = proxy.bucket();
     // The remainder is an index of the list.
-    const scene = scenes[(number - 1) % scenes.length] as Scene;
+    const due = scenes[turn % scenes.length] ?? scenes[0];
+    const scene = due.fullBucket === true && !isFull(before) ? ordinary : due;
+    if (scene === due) turn += 1;
+    stage.set(scene.parts);
     const [view, record] = await bounded(scene, Promise.all([scene.play(client, protocol), inbox.next()]));
     records.push(record);
-    out(`${drawCall({ number, title: scene.title, record, note: noteOf(view, record) }, options)}\n`);
+    const { title, lesson } = scene;
+    const notes = notesOf(scene, view, record, stage.arrivals);
+    const number = records.length;
+    out(`${drawCall({ number, title, lesson, record, before, after: proxy.bucket(), notes }, options)}\n`);
     await pause;
   }
   return records;
 }
 
-function introduction(backends: readonly DemoBackend[], look: Look): string {
-  const width = Math.max(...backends.map(({ name }) => name.length));
+function isFull(bucket: Bucket | null): boolean {
+  return bucket === null || bucket.milliTokens === bucket.limits.maxMilliTokens;
+}
+
+function introduction(look: Look): string {
+  const names = `${backendNames.slice(0, -1).join(', ')} and ${backendNames.at(-1)}`;
   const lines = [
-    'A client without retries of its own calls three backends through hedgerow:',
-    ...backends.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`),
-    '',
+    'A client without retries of its own calls three backends through hedgerow, by service-config.json.',
+    `The backends are ${names}; what goes wrong there is arranged, call by call.`,
   ];
-  return `${lines.join('\n')}\n${drawLegend(look)}\n`;
+  return `${lines.join('\n')}\n\n${drawLegend(look)}\n`;
 }
 
-/** What the client alone can tell: a status that is not the proxy's, and the details that came with it. */
-function noteOf({ code, info }: ClientView, record: CallRecord): string | null {
-  if (code !== record.code) return `the client saw ${statusName(code)}`;
-  return info === null ? null : `status details reached the client untouched: ${info.reason} (${info.domain})`;
-}
-
-/** The proxy's records, taken one by one. */
-interface Inbox {
-  readonly observer: CallObserver;
-  next(): Promise<CallRecord>;
-}
-
-function createInbox(): Inbox {
-  const waiting: CallRecord[] = [];
-  let taker: ((record: CallRecord) => void) | null = null;
-  return {
-    observer: {
-      wants: () => true,
-      onCallEnded(record) {
-        if (taker === null) waiting.push(record);
-        else taker(record);
-        taker = null;
-      },
-    },
-    next() {
-      const record = waiting.shift();
-      if (record !== undefined) return Promise.resolve(record);
-      return new Promise((resolve) => {
-        taker = resolve;
-      });
-    },
-  };
+/** What the two ends of the call can tell, beside the proxy's record. */
+function notesOf(
+  { parts: [first] }: Scene,
+  { code, info, told }: ClientView,
+  record: CallRecord,
+  arrivals: readonly Arrival[],
+): string[] {
+  const notes: string[] = [];
+  if (hedgeWon(record)) notes.push(`without hedges the client would have waited for ${duration(first.pace)}`);
+  if (code !== record.code) notes.push(`the client saw ${statusName(code)}`);
+  if (arrivals.length > 1) {
+    const previous = arrivals.map((arrival) => arrival.previous ?? 'none');
+    notes.push(`backends were told, in turn: grpc-previous-rpc-attempts ${previous.join(', ')}`);
+  }
+  const keys = ['backends', 'hedged', 'stop-reason', 'origin'].flatMap((key) => {
+    const value = told.get(key);
+    return value === undefined ? [] : [`${key}: ${value}`];
+  });
+  if (keys.length > 0) notes.push(`the client was told: ${keys.map((key) => `hedgerow-${key}`).join('; ')}`);
+  if (info !== null) notes.push(`status details came through untouched: ${info.reason} (${info.domain})`);
+  return notes;
 }
 
 /** Resolves early when interrupted. */

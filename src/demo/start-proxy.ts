@@ -2,11 +2,14 @@ import { createApp, type Ports } from '../app.js';
 import { readSettings } from '../config/read-settings.js';
 import { parseServiceConfig } from '../config/service-config.js';
 import type { CallObserver } from '../proxy/observer.js';
+import type { Bucket } from './gauge.js';
 
 /** A proxy that the demo has started. */
 export interface DemoProxy {
   /** On 127.0.0.1. */
   readonly port: number;
+  /** As it stands now; null where nothing throttles. */
+  bucket(): Bucket | null;
   stop(): Promise<void>;
 }
 
@@ -60,6 +63,10 @@ export function createStartProxy(ports: Ports): StartProxy {
     } finally {
       ports.alarms.cancel(late);
     }
-    return { port: Number(app.listening[0]?.split(':').at(-1)), stop: () => app.stop() };
+    return {
+      port: Number(app.listening[0]?.split(':').at(-1)),
+      bucket: () => app.throttle.state,
+      stop: () => app.stop(),
+    };
   };
 }

@@ -36,6 +36,8 @@ export function call(rest: Partial<CallRecord> = {}): CallRecord {
     message: '',
     reason: 'ok',
     origin: 'backend',
+    processed: 'unknown',
+    pin: null,
     attempts: [attempt('well', 0, 100)],
     retries: 0,
     commit: 'headers',
