@@ -13,7 +13,7 @@ export interface CaseBackend {
   readonly port: number;
   /** Resolves when the call (from 0) has brought so many attempts, each with its whole request. */
   whenAttempts(call: number, count: number): Promise<void>;
-  /** Resolves when the backend has ended the call's nth attempt (from 1). */
+  /** Resolves when the backend has ended the call's nth attempt (from 1), and the other side has read that end. */
   whenEnded(call: number, attempt: number): Promise<void>;
   /** What came of a call. To be asked after the client has its end: waits until none of its attempts is open. */
   view(call: number): Promise<BackendView>;
@@ -24,8 +24,10 @@ export interface CaseBackend {
 interface Attempt {
   readonly stream: RecordedStream;
   readonly arrivedAt: number;
-  /** When the backend ended it. */
+  /** When the backend began to end it. */
   endedAt: number | null;
+  /** All that ends it is sent. */
+  acted: boolean;
 }
 
 /** Plays a case's script, on a port of loopback. @param port 0: any free one */
@@ -51,7 +53,7 @@ export async function startCaseBackend(script: Case, port = 0): Promise<CaseBack
     if (wanted === undefined || stream.header(':path') !== (wanted.method ?? script.method ?? defaultMethod))
       throw new Error(`${script.id}: a stream of no call: ${JSON.stringify(stream.headers)}`);
     const there = of(call);
-    const attempt: Attempt = { stream, arrivedAt: performance.now(), endedAt: null };
+    const attempt: Attempt = { stream, arrivedAt: performance.now(), endedAt: null, acted: false };
     there.push(attempt);
     const nth = there.length;
     void stream.whenEnded().then(
@@ -69,6 +71,7 @@ export async function startCaseBackend(script: Case, port = 0): Promise<CaseBack
     attempt.endedAt = performance.now();
     if (action.informational !== undefined) stream.block(action.informational, false);
     await act(stream, action, [attemptKey, String(nth)]);
+    attempt.acted = true;
     happenings.changed();
   }
 
@@ -77,10 +80,13 @@ export async function startCaseBackend(script: Case, port = 0): Promise<CaseBack
   return {
     port: backend.port,
     whenAttempts,
-    async whenEnded(call, attempt) {
-      await happenings.until(`the end of attempt ${attempt} of call ${call} of ${script.id}`, () =>
-        (of(call)[attempt - 1]?.endedAt ?? null) === null ? undefined : true,
-      );
+    async whenEnded(call, nth) {
+      const ended = await happenings.until(`the end of attempt ${nth} of call ${call} of ${script.id}`, () => {
+        const attempt = of(call)[nth - 1];
+        return attempt === undefined || attempt.endedAt === null || !attempt.acted ? undefined : attempt;
+      });
+      // Who answers a PING has read what came before it on the connection.
+      await ended.stream.connection.ping();
     },
     async view(call) {
       const lingerMs = script.calls?.[call]?.lingerMs ?? 0;

@@ -89,8 +89,8 @@ export interface Expect {
 }
 
 /**
- * A message: its text, or that many bytes of `x`; or a pause: until the backend has ended the nth attempt, and so many
- * milliseconds more.
+ * A message: its text, or that many bytes of `x`; or a pause: until the backend has ended the nth attempt, the other
+ * side has answered a PING that came after, and so many milliseconds more.
  */
 export type Sending = string | number | { readonly afterEndOf: number; readonly ms: number };
 
@@ -99,8 +99,8 @@ export interface CaseCall {
   readonly method?: string;
   /** [none] */
   readonly deadlineMs?: number;
-  /** The client cancels this long after it began; the status is then 1. */
-  readonly cancelAfterMs?: number;
+  /** The client cancels so many milliseconds after it can know that the backend has ended an attempt (from 1); the status is then 1. */
+  readonly cancelAfterEndOf?: { readonly attempt: number; readonly ms: number };
   /** The client cancels when the backend has got that many attempts, each with its whole request. */
   readonly cancelOnAttempt?: number;
   readonly metadata?: readonly Line[];

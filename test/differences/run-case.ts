@@ -118,7 +118,13 @@ function plain(lines: readonly Line[]): Line[] {
 
 /** Cancels as the call says. Never resolves where the client does not cancel. */
 export function cancellation(call: CaseCall, index: number, backend: CaseBackend, cancel: () => void): Promise<void> {
-  if (call.cancelAfterMs !== undefined) return pause(call.cancelAfterMs).then(cancel);
+  if (call.cancelAfterEndOf !== undefined) {
+    const { attempt, ms } = call.cancelAfterEndOf;
+    return backend
+      .whenEnded(index, attempt)
+      .then(() => pause(ms))
+      .then(cancel);
+  }
   if (call.cancelOnAttempt !== undefined) return backend.whenAttempts(index, call.cancelOnAttempt).then(cancel);
   return new Promise(() => {});
 }
