@@ -1,7 +1,7 @@
 import { type Millis, millis } from '../grpc/millis.js';
 import { transition } from '../policy/call.js';
-import { type CallState, createCall } from '../policy/call-state.js';
-import type { CallEvent, Decision, Env, Plan } from '../policy/types.js';
+import { type CallState, createCall, liveAttempt } from '../policy/call-state.js';
+import type { AttemptId, CallEvent, Decision, Env, Plan } from '../policy/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
 import type { ProxyParts } from './parts.js';
 
@@ -67,6 +67,11 @@ export class CallMachine {
       this.backlog = null;
       this.owner.machineFailed(error);
     }
+  }
+
+  /** Whether the attempt is still wanted: it has neither ended nor been decided against, even where that is yet to be done. */
+  wants(attempt: AttemptId): boolean {
+    return liveAttempt(this.state, attempt) !== null;
   }
 
   /** The call is over: nothing is due any more. */

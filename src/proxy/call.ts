@@ -152,7 +152,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   attemptOpened(attempt: Attempt): void {
     const { connection, stream, backend } = attempt;
     if (connection === null || stream === null || backend === null) return;
-    if (this.done) {
+    // One that waited gets the stream of a sibling that is cancelled just before it (A6, Commit: no further attempts).
+    if (this.done || !this.machine.wants(attempt.id)) {
       attempt.cancel();
       return;
     }
