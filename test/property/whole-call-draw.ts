@@ -13,7 +13,7 @@ function mostly<T>(times: number, common: fc.Arbitrary<T>, rare: fc.Arbitrary<T>
 
 /** Coarse, so that things fall into the same instant. */
 const soon = fc.oneof(fc.constantFrom(0, 0, 5, 10, 20), fc.integer({ min: 0, max: 60 }));
-const while_ = fc.oneof(fc.constantFrom(5, 10, 20, 40, 50, 100), fc.integer({ min: 1, max: 300 }));
+const long = fc.oneof(fc.constantFrom(5, 10, 20, 40, 50, 100), fc.integer({ min: 1, max: 300 }));
 
 // === The service config ===
 
@@ -75,7 +75,7 @@ const config = fc
   .map(({ methods: [add, rest], throttling }) =>
     JSON.stringify({
       methodConfig: [
-        { name: [{ service: 'shop.Cart', method: 'Add' }], ...add },
+        { name: [{ service: 'shop.Cart' }], ...add },
         { name: [{}], ...rest },
       ],
       ...(throttling === null ? {} : { retryThrottling: throttling }),
@@ -163,7 +163,7 @@ const directive = fc.oneof(
 const call: fc.Arbitrary<ClientCallPlan> = fc.record({
   at: soon,
   connection: fc.integer({ min: 0, max: 1 }),
-  method: fc.integer({ min: 0, max: 1 }),
+  service: fc.integer({ min: 0, max: 1 }),
   messages: fc.array(length, { maxLength: 4 }),
   pieces: mostly(
     1,
@@ -171,8 +171,8 @@ const call: fc.Arbitrary<ClientCallPlan> = fc.record({
     fc.array(fc.record({ bytes: fc.integer({ min: 1, max: 200 }), after: soon }), { maxLength: 4 }),
   ),
   halfClose: mostly(4, fc.constantFrom<(number | null)[]>(0, 0, 5, 20), fc.constant(null)),
-  cancel: maybe(5, while_),
-  timeout: maybe(2, while_),
+  cancel: maybe(5, long),
+  timeout: maybe(2, long),
   previous: mostly(4, fc.constant<string | null>(null), fc.constantFrom('3', 'x', '0')),
   directives: mostly(4, fc.constant<ClientCallPlan['directives']>([]), directive),
   readAfter: mostly(3, fc.constant(0), soon),
@@ -199,5 +199,5 @@ export const runs: fc.Arbitrary<RunScript> = fc.record({
   warmup: mostly(5, fc.constant(20), fc.constantFrom(0, 2)),
   backends: fc.array(backend, { minLength: 1, maxLength: 3 }),
   calls: fc.array(call, { minLength: 1, maxLength: 6 }),
-  abandonAt: maybe(12, while_),
+  abandonAt: maybe(12, long),
 });

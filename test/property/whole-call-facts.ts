@@ -1,6 +1,6 @@
 import type { CallRecord } from '../../src/proxy/observer.js';
-import { allOf, callKey, firstOf, type Lines, type LogEntry } from '../support/call-log.js';
-import type { ClientCallPlan, RunScript } from '../support/call-script.js';
+import { allOf, firstOf, type Lines, type LogEntry } from '../support/call-log.js';
+import { type ClientCallPlan, callOfPath, type RunScript } from '../support/call-script.js';
 import type { Caller } from '../support/virtual-client.js';
 import type { VirtualProxy } from '../support/virtual-proxy.js';
 
@@ -177,7 +177,6 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
   const policies = policiesOf(script.config);
   const calls = new Map<number, CallFacts>();
   const streams = new Map<number, StreamFacts>();
-  const ids = new Map<string, number>();
   proxy.log.entries.forEach((entry, index) => {
     const moment: Moment = { at: entry.at, index };
     const facts = 'call' in entry ? calls.get(entry.call) : undefined;
@@ -187,7 +186,7 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
         const { call } = entry;
         const plan = script.calls[call];
         const caller = proxy.callers[call];
-        const policy = policies[plan?.method ?? 0];
+        const policy = policies[plan?.service ?? 0];
         if (plan === undefined || caller === undefined || policy === undefined) throw new Error(`no call ${call}`);
         const timeouts = [plan.timeout, policy.timeout].filter((one) => one !== null);
         const deadline = entry.at + Math.min(Number.POSITIVE_INFINITY, ...timeouts);
@@ -235,8 +234,7 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
       case 'counted':
         return;
       case 'record': {
-        const call = entry.call;
-        ids.set(entry.record.id, call);
+        const call = callOfPath(entry.record.method);
         calls.get(call)?.records.push({ ...moment, record: entry.record });
         return;
       }
@@ -272,5 +270,3 @@ export function strictPin(facts: CallFacts): string | null {
   const pin = directive(facts, 'pin');
   return pin === null || directive(facts, 'allow-retry') !== null ? null : pin.toLowerCase();
 }
-
-export { callKey };

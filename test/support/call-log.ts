@@ -1,5 +1,6 @@
 import type { HeaderField, Http2Connection, Http2Stream, StreamEnd, StreamEvents } from '../../src/http2/types.js';
 import type { CallRecord } from '../../src/proxy/observer.js';
+import type { Outcome } from './call-script.js';
 
 /** The key by which scripted peers know a call. */
 export const callKey = 'x-call';
@@ -29,6 +30,8 @@ export type LogEntry = { readonly at: number } & (
   | { readonly kind: 'dropped'; readonly opened: Opened; readonly code: number }
   /** The proxy told the client headers, trailers, or both in one. */
   | { readonly kind: 'told'; readonly call: number; readonly lines: Lines; readonly endStream: boolean }
+  /** The proxy gave the client's engine a piece of an answer. */
+  | { readonly kind: 'toldBytes'; readonly call: number; readonly bytes: number }
   /** The client's stream is over, and not by the proxy's doing. */
   | { readonly kind: 'gone'; readonly call: number }
   | { readonly kind: 'counted'; readonly as: 'failure' | 'success' }
@@ -39,9 +42,10 @@ type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
 
 export class CallLog {
   readonly entries: LogEntry[] = [];
-  /** Streams opened to backends, and answers begun by them, so far. */
+  /** What the backends set out to answer, by the mark that is in the answer. */
+  readonly answers: Outcome[] = [];
+  /** Streams opened to backends so far. */
   streams = 0;
-  marks = 0;
   private readonly now: () => number;
 
   constructor(now: () => number) {
@@ -233,5 +237,12 @@ export class ClientTap extends Passing {
     const sent = this.inner.sendHeaders(stream, fields, endStream);
     if (sent && call !== undefined) this.log.add({ kind: 'told', call, lines: linesOf(fields), endStream });
     return sent;
+  }
+
+  override sendData(stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): number {
+    const call = this.calls.get(stream);
+    const taken = this.inner.sendData(stream, chunk, start, end, endStream);
+    if (taken > 0 && call !== undefined) this.log.add({ kind: 'toldBytes', call, bytes: taken });
+    return taken;
   }
 }

@@ -39,8 +39,8 @@ export interface BackendPlan {
 export interface ClientCallPlan {
   readonly at: number;
   readonly connection: number;
-  /** Which method: an index into the policies. */
-  readonly method: number;
+  /** Which service: an index into the policies. */
+  readonly service: number;
   /** Bytes of each message, without its prefix. */
   readonly messages: readonly number[];
   /** The request's bytes leave in pieces, each so many bytes and so long after the one before; the rest in one. */
@@ -83,4 +83,13 @@ export interface RunScript {
 }
 
 export const backendNames = ['a', 'b', 'c'] as const;
-export const methodPaths = ['/shop.Cart/Add', '/shop.Stock/Watch'] as const;
+export const services = ['shop.Cart', 'shop.Stock'] as const;
+
+/** Each call has a method of its own, so that what is told of a method tells the call. */
+export function pathOf(call: number, service: number): string {
+  return `/${services[service % services.length] ?? services[0]}/Call${call}`;
+}
+
+export function callOfPath(path: string): number {
+  return Number(path.replace(/^.*\/Call/, ''));
+}

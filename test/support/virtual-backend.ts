@@ -141,7 +141,13 @@ export class VirtualBackend {
       (events) => this.dial(events),
       () => {},
     );
-    for (const { at, kind } of plan.events) this.later(at, () => this.happen(kind));
+  }
+
+  /** The run begins: the plan's times count from now. */
+  begin(): void {
+    for (const { at, kind } of this.plan.events) this.later(at, () => this.happen(kind));
+    // After what happens in the first instant.
+    this.later(0, () => this.upstream.start());
   }
 
   private happen(kind: BackendPlan['events'][number]['kind']): void {
@@ -267,8 +273,7 @@ export class VirtualBackend {
     stream.events = served;
     this.served.push(served);
     if (outcome === null) return;
-    const mark = this.log.marks;
-    this.log.marks += 1;
+    const mark = this.log.answers.push(outcome) - 1;
     const key = [answerKey, String(mark)] as const;
     const pushed = (values: readonly string[]) => values.map((value) => ['grpc-retry-pushback-ms', value] as const);
     this.later(outcome.after, () => {

@@ -2,7 +2,7 @@ import { defaultHttp2Settings, type Http2Stream, type StreamEnd, type StreamEven
 import { ClientConnection } from '../../src/proxy/client-connection.js';
 import type { ProxyParts } from '../../src/proxy/parts.js';
 import { type CallLog, ClientTap, callKey, type Lines, linesOf } from './call-log.js';
-import { type ClientCallPlan, methodPaths } from './call-script.js';
+import { type ClientCallPlan, pathOf } from './call-script.js';
 import { frameMessage, requestLines } from './grpc-lines.js';
 import { fields } from './recorder.js';
 import type { VirtualTime } from './virtual-time.js';
@@ -56,8 +56,7 @@ export class Caller implements StreamEvents {
     if (plan.previous !== null) lines.push(['grpc-previous-rpc-attempts', plan.previous]);
     for (const [key, value] of plan.directives) lines.push([`hedgerow-${key}`, value]);
     const bodiless = this.payload.length === 0 && plan.halfClose === 0;
-    const path = methodPaths[plan.method % methodPaths.length] ?? methodPaths[0];
-    connection.sendHeaders(stream, fields(requestLines(path, 'shop.test', lines)), bodiless);
+    connection.sendHeaders(stream, fields(requestLines(pathOf(call, plan.service), 'shop.test', lines)), bodiless);
     if (plan.cancel !== null) this.later(plan.cancel, () => this.cancel());
     if (bodiless) this.endSent = true;
     else this.schedule();

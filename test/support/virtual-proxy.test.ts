@@ -25,7 +25,7 @@ const plainBackend: BackendPlan = { latency: 1, streams: 100, window: 65_535, ev
 const plainCall: ClientCallPlan = {
   at: 0,
   connection: 0,
-  method: 0,
+  service: 0,
   messages: [10, 20],
   pieces: [],
   halfClose: 0,

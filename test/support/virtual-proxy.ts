@@ -56,6 +56,9 @@ class CountedAlarms implements Alarms {
   }
 }
 
+/** In this time (ms) a client and the proxy have exchanged SETTINGS. */
+const settling = 10;
+
 /** What every call gets that its script says nothing more of. */
 const plainAnswer: Outcome = {
   kind: 'answer',
@@ -215,11 +218,10 @@ export class VirtualProxy {
   /** Plays the script for `horizon` ms; then the clients give up what is left, and all comes to rest. */
   run(horizon = 20_000): void {
     const { script, time, callers } = this;
+    // The clients' own connections are no part of the run: they are up when it begins.
+    time.advance(settling);
     const start = time.clock.now() + script.warmup;
-    // After what the backends do in the first instant.
-    time.alarms.set(time.clock.now(), () => {
-      for (const { upstream } of this.backends) upstream.start();
-    });
+    for (const backend of this.backends) backend.begin();
     script.calls.forEach((plan, number) => {
       time.alarms.set(start + plan.at, () => {
         const client = this.clients[plan.connection];

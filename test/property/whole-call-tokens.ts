@@ -1,0 +1,151 @@
+import type { RunScript } from '../support/call-script.js';
+import type { VirtualProxy } from '../support/virtual-proxy.js';
+import {
+  type CallFacts,
+  endOf,
+  type Moment,
+  recordOf,
+  type StreamFacts,
+  strictPin,
+  throttlingOf,
+} from './whole-call-facts.js';
+
+/** One count that A6 asks for, and when. */
+interface Count {
+  readonly at: number;
+  readonly as: 'failure' | 'success';
+  readonly call: number;
+}
+
+/**
+ * A6, Throttling, reckoned from what the wire said: a token for each attempt that failed with a listed code or a do-not-retry
+ * pushback, the ratio back for each that succeeded, none for what was repeated transparently or cancelled. Compared instant by
+ * instant; within one the order is the proxy's own.
+ */
+export function brokenTokens(script: RunScript, proxy: VirtualProxy, calls: readonly CallFacts[]): string[] {
+  const broken: string[] = [];
+  const expected = calls.flatMap(countsOf);
+  const instants = new Map<number, { wanted: Count[]; got: ('failure' | 'success')[] }>();
+  const instant = (at: number): { wanted: Count[]; got: ('failure' | 'success')[] } => {
+    const known = instants.get(at) ?? { wanted: [], got: [] };
+    instants.set(at, known);
+    return known;
+  };
+  for (const count of expected) instant(count.at).wanted.push(count);
+  const throttling = throttlingOf(script.config);
+  let tokens = throttling?.max ?? 0;
+  const levels: { at: number; from: number; to: number }[] = [];
+  for (const entry of proxy.log.entries) {
+    if (entry.kind !== 'counted') continue;
+    instant(entry.at).got.push(entry.as);
+    if (throttling === null) continue;
+    const from = tokens;
+    tokens =
+      entry.as === 'failure' ? Math.max(0, tokens - 1000) : Math.min(throttling.max, tokens + throttling.perSuccess);
+    levels.push({ at: entry.at, from, to: tokens });
+  }
+  for (const [at, { wanted, got }] of instants) {
+    const told = wanted.map(({ as }) => as).sort();
+    if (told.join() === [...got].sort().join()) continue;
+    const whose = wanted.map(({ call, as }) => `${as} of call ${call}`);
+    broken.push(`tokens at ${at}: counted ${got.join() || 'nothing'}, reckoned ${whose.join() || 'nothing'}`);
+  }
+  const { state } = proxy.throttle;
+  if ((state?.milliTokens ?? null) !== (throttling === null ? null : tokens))
+    broken.push(`tokens: ${state?.milliTokens} left, reckoned ${tokens}`);
+  if (throttling !== null) {
+    // The most and the least that the bucket held while this instant lasted.
+    const most = (at: number): number => extreme(levels, throttling.max, at, Math.max);
+    for (const facts of calls) broken.push(...shutAttempts(facts, throttling.max, most));
+  }
+  return broken;
+}
+
+function extreme(
+  levels: readonly { at: number; from: number; to: number }[],
+  first: number,
+  at: number,
+  pick: (...values: number[]) => number,
+): number {
+  let before = first;
+  const during: number[] = [];
+  for (const level of levels) {
+    if (level.at < at) before = level.to;
+    else if (level.at === at) during.push(level.from, level.to);
+  }
+  return pick(before, ...during);
+}
+
+/** No retry and no hedge is made while the bucket is at half or under (A6, Throttling). */
+function shutAttempts(facts: CallFacts, max: number, most: (at: number) => number): string[] {
+  const attempts = recordOf(facts)?.attempts ?? [];
+  return attempts.flatMap((attempt, i) => {
+    // A retry is judged when the failure comes, a hedge when it is due (THR-20).
+    const judgedAt =
+      attempt.cause === 'hedge'
+        ? attempt.startedAt
+        : attempt.cause === 'retry'
+          ? (attempts[i - 1]?.endedAt ?? null)
+          : null;
+    if (judgedAt === null || most(judgedAt) * 2 > max) return [];
+    return [`call ${facts.call}: a ${attempt.cause} at ${attempt.startedAt} past a shut throttle`];
+  });
+}
+
+/** What one call is to count. */
+export function countsOf(facts: CallFacts): Count[] {
+  const { call, policy, deadline, streams } = facts;
+  const over = endOf(facts);
+  const record = recordOf(facts);
+  const counts: Count[] = [];
+  let refusals = 0;
+  const inOrder = streams
+    .map((stream) => ({ stream, seen: whenSeen(facts, stream) }))
+    .sort((a, b) => (a.seen?.index ?? 0) - (b.seen?.index ?? 0));
+  for (const { stream, seen } of inOrder) {
+    const { end } = stream;
+    if (end === null || seen === null) continue;
+    if (over !== null && over.index < seen.index) continue;
+    const { at } = seen;
+    if (end.code === 0) {
+      if (at < deadline) counts.push({ at, as: 'success', call });
+      continue;
+    }
+    if (at < deadline && end.proof !== 'none' && isRepeated(facts, stream, at, refusals)) {
+      if (end.proof === 'refused') refusals += 1;
+      continue;
+    }
+    if (policy.codes.has(end.code) || end.pushback === 'never') counts.push({ at, as: 'failure', call });
+  }
+  // What found no backend left nothing on the wire: the record alone tells of it. A strict pin that cannot be had and a drop take none.
+  for (const { result, message, endedAt } of record?.attempts ?? []) {
+    if (result !== 'unplaced' || /--queue-limit/.test(message) || strictPin(facts) !== null) continue;
+    if (policy.codes.has(14)) counts.push({ at: endedAt, as: 'failure', call });
+  }
+  return counts;
+}
+
+/** A6, Transparent retries: at once for what never left, one time for what was refused, unless response headers came. */
+function isRepeated(facts: CallFacts, { end, headers }: StreamFacts, at: number, refusals: number): boolean {
+  const record = recordOf(facts);
+  if (headers !== null || (end?.proof === 'refused' && refusals > 0)) return false;
+  // Whether a buffer had committed the call by then shows in nothing but what followed.
+  const attempts = record?.attempts ?? [];
+  if (end?.proof === 'refused' && record?.commit?.startsWith('buffer') === true)
+    return attempts.some(({ cause, startedAt }) => cause === 'transparent' && startedAt === at);
+  return true;
+}
+
+/** An end is seen when the client's engine has taken all of the answer before it; null: never. */
+function whenSeen({ told, toldBytes }: CallFacts, { end, dropped, answerBytes, headers }: StreamFacts): Moment | null {
+  if (end === null || (dropped !== null && dropped.index < end.index)) return null;
+  if (headers === null || told.length === 0) return end;
+  const owed = answerBytes.reduce((sum, { bytes, index }) => (index < end.index ? sum + bytes : sum), 0);
+  let taken = 0;
+  if (owed === 0) return end;
+  for (const piece of toldBytes) {
+    taken += piece.bytes;
+    if (taken >= owed) return piece.index > end.index ? piece : end;
+  }
+  return null;
+}
