@@ -117,7 +117,7 @@ public final class JavaChannel {
               .enableRetry()
               // The configuration is the one given here; a name resolver's is not looked for.
               .disableServiceConfigLookUp()
-              // As the other implementations have it by default; A6 leaves it to each.
+              // As hedgerow and grpc-go have it by default; A6 leaves it to each.
               .perRpcBufferLimit(PER_CALL_BUFFER_LIMIT)
               .proxyDetector(address -> null);
       if (request.serviceConfig != null) {
