@@ -74,15 +74,22 @@ function answer(call: EndingCall, told: Attempt | null, ending: Told): boolean {
 }
 
 function recordOfCall(call: EndingCall, ending: Told): CallRecord {
-  const { attempts, placement } = call;
+  const { attempts } = call;
+  // What a client wrote belongs in no log; a pin that is known is a backend's name.
+  const unknownPin = ending.reason === 'pin_unknown';
+  const placement = unknownPin ? null : call.placement;
   return {
     id: call.id,
     method: call.request.path,
     startedAt: call.startedAt,
     endedAt: call.parts.clock.now(),
     ...ending,
+    message: unknownPin ? '' : ending.message,
     processed: processedBy(attempts),
-    pin: placement.kind === 'any' ? null : { target: placement.target, strict: placement.kind === 'only' },
+    pin:
+      placement === null || placement.kind === 'any'
+        ? null
+        : { target: placement.target, strict: placement.kind === 'only' },
     attempts: attempts.map(recordOf),
     retries: retriesOf(attempts),
     commit: call.commitCause,

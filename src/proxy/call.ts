@@ -123,8 +123,14 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     }
   }
 
-  onTrailers(): void {
-    this.reject(Status.INTERNAL, 'malformed_request', 'a gRPC request has no trailers');
+  onTrailers(_stream: Http2Stream, _fields: readonly HeaderField[], tooLarge: boolean): void {
+    if (tooLarge)
+      this.reject(
+        Status.RESOURCE_EXHAUSTED,
+        'headers_too_large',
+        'request trailers are larger than --max-header-list-size',
+      );
+    else this.reject(Status.INTERNAL, 'malformed_request', 'a gRPC request has no trailers');
   }
 
   onWritable(): void {
@@ -138,12 +144,6 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   onEnd(_stream: Http2Stream, end: StreamEnd): void {
     // Nobody is left to be told; the record says whose fault it was.
     if (end.kind === 'streamError') this.reject(Status.INTERNAL, 'malformed_request', end.detail);
-    else if (end.kind === 'headersTooLarge')
-      this.reject(
-        Status.RESOURCE_EXHAUSTED,
-        'headers_too_large',
-        'request trailers are larger than --max-header-list-size',
-      );
     else this.dispatch({ type: 'aborted', by: 'client' });
   }
 

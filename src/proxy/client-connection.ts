@@ -14,6 +14,7 @@ import type { ReplayBudget } from '../replay/types.js';
 import { refusal } from './answer.js';
 import { Call, type CallHome } from './call.js';
 import type { ProxyParts } from './parts.js';
+import { answerShort } from './short-answer.js';
 
 /** One client's connection: turns its requests into calls and knows which are open. */
 export class ClientConnection implements CallHome {
@@ -108,14 +109,14 @@ export class ClientConnection implements CallHome {
 
   /** Answers a request that starts no call. */
   private refuse(stream: Http2Stream, fields: readonly MetadataField[], body: string | null): void {
-    stream.events = deaf;
-    let whole = this.connection.sendHeaders(stream, fields, body === null);
-    if (whole && body !== null) {
-      const bytes = Buffer.from(body, 'utf8');
-      // Short, and the first bytes of its stream: what a client's window does not take is not worth keeping.
-      whole = this.connection.sendData(stream, bytes, 0, bytes.length, true) === bytes.length;
+    const { connection } = this;
+    if (body !== null) {
+      answerShort(connection, stream, fields, body);
+      return;
     }
-    if (!whole || !stream.receiveClosed) this.connection.reset(stream, ErrorCode.NO_ERROR);
+    stream.events = deaf;
+    if (!connection.sendHeaders(stream, fields, true) || !stream.receiveClosed)
+      connection.reset(stream, ErrorCode.NO_ERROR);
   }
 }
 

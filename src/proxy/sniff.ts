@@ -15,15 +15,23 @@ export function sniff(bytes: Uint8Array): Sniffed {
   return length === preface.length ? 'http2' : 'more';
 }
 
-/** A method token and a space, as each HTTP/1.x request begins. A method may be cut off by the end of the bytes. */
+/**
+ * A method token, a space and the first byte of a target in a form that RFC 9112 3.2 has: `/path`, `http://…`, `*`, or an
+ * authority after CONNECT. The bytes may end before that.
+ */
 function startsLikeHttp1(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i += 1) {
     const byte = bytes[i] ?? 0;
-    if (byte === 0x20) return i > 0;
+    if (byte === 0x20) return i > 0 && (targetStart.has(bytes[i + 1]) || bytes[0] === connect);
     if (byte < 0x41 || byte > 0x5a) return false;
   }
   return bytes.length > 0;
 }
+
+/** The first bytes of `/`, `*`, `http:`, `HTTP:`, and of a target that has not come yet. */
+const targetStart: ReadonlySet<number | undefined> = new Set([0x2f, 0x2a, 0x68, 0x48, undefined]);
+/** C: no other method in use has a target of another form. */
+const connect = 0x43;
 
 const sentence = 'This port speaks gRPC over HTTP/2 only. Point a gRPC client at it.\n';
 

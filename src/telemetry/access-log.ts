@@ -21,22 +21,31 @@ export function createAccessLog(logger: Logger, mode: AccessLogMode): CallObserv
 
 /** The fields of a call's line. Times are milliseconds to the microsecond. */
 export function describeCall(record: CallRecord): Record<string, unknown> {
-  const { startedAt } = record;
+  const { startedAt, pin } = record;
+  const failed = record.code !== Status.OK;
   return {
     call: record.id,
     method: legible(record.method),
     code: statusName(record.code),
     message: record.message === '' ? undefined : legible(record.message),
     reason: record.reason,
-    origin: record.code === Status.OK ? undefined : record.origin,
+    origin: failed ? record.origin : undefined,
+    processed: failed ? record.processed : undefined,
+    pin: pin?.target,
+    pin_mode: pin === null ? undefined : pin.strict ? 'strict' : 'first_attempt',
     retries: record.retries,
-    transparent: record.attempts.filter(({ cause }) => cause === 'transparent').length,
+    hedges: count(record, 'hedge'),
+    transparent: count(record, 'transparent'),
     commit: record.commit,
     ms: round(record.endedAt - startedAt),
     deadline_ms: record.deadlineAt === null ? undefined : round(record.deadlineAt - startedAt),
     replay_peak: record.replayPeak,
     attempts: record.attempts.map((attempt) => describeAttempt(attempt, startedAt)),
   };
+}
+
+function count({ attempts }: CallRecord, cause: AttemptRecord['cause']): number {
+  return attempts.filter((attempt) => attempt.cause === cause).length;
 }
 
 function describeAttempt(attempt: AttemptRecord, callStartedAt: number): Record<string, unknown> {

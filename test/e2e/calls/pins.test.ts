@@ -68,7 +68,7 @@ describe('a strict pin', () => {
     ['PIN-05', []],
     ['PIN-06', [allow()]],
   ] as const)('%s: a name that nobody has fails the call, loosened or not', async (_id, more) => {
-    const { a, b, call } = await pair(ok('a'), ok('b'));
+    const { a, b, call, proxy } = await pair(ok('a'), ok('b'));
     const answer = await call([pin('c'), ...more]);
     expect(account(answer)).toEqual({
       retries: '0',
@@ -81,7 +81,11 @@ describe('a strict pin', () => {
       '-1',
       true,
     ]);
-    expect(answer.trailer('hedgerow-call-id')).toMatch(/./);
+    const record = await proxy.call(0);
+    expect(answer.trailer('hedgerow-call-id')).toBe(record.id);
+    expect(decodeURIComponent(answer.message ?? '')).toBe('hedgerow: no backend is named "c"');
+    // What a client wrote is told to it and kept from the log.
+    expect([record.pin, record.message]).toEqual([null, '']);
     expect([a.streams.length, b.streams.length]).toEqual([0, 0]);
   });
 

@@ -15,6 +15,8 @@ const retried: CallRecord = {
   message: 'no',
   reason: 'attempts_exhausted',
   origin: 'backend',
+  processed: 'unknown',
+  pin: null,
   attempts: [
     {
       backend: backendId('b1'),
@@ -70,7 +72,9 @@ test('D24: one line at info says what became of a call and of each attempt', () 
     message: 'no',
     reason: 'attempts_exhausted',
     origin: 'backend',
+    processed: 'unknown',
     retries: 1,
+    hedges: 0,
     transparent: 1,
     commit: null,
     ms: 60.077,
@@ -88,8 +92,20 @@ test('an OK has no origin, a call without a deadline no deadline', () => {
   const line = log({ ...retried, code: Status.OK, reason: 'ok', message: '', deadlineAt: null, commit: 'headers' });
   expect(line).toMatchObject({ code: 'OK', reason: 'ok', commit: 'headers' });
   expect(Object.keys(line)).not.toContain('origin');
+  expect(Object.keys(line)).not.toContain('processed');
+  expect(Object.keys(line)).not.toContain('pin');
   expect(Object.keys(line)).not.toContain('message');
   expect(Object.keys(line)).not.toContain('deadline_ms');
+});
+
+test('a pinned call names its backend and how far the pin binds', () => {
+  expect(log({ ...retried, pin: { target: 'b1', strict: true } })).toMatchObject({ pin: 'b1', pin_mode: 'strict' });
+  expect(log({ ...retried, pin: { target: 'b1', strict: false } })).toMatchObject({ pin_mode: 'first_attempt' });
+});
+
+test('hedges are counted by themselves', () => {
+  const attempts = retried.attempts.map((attempt) => ({ ...attempt, cause: 'hedge' as const }));
+  expect(log({ ...retried, attempts })).toMatchObject({ hedges: 3, transparent: 0 });
 });
 
 test('a status outside the set is logged as its number', () => {
