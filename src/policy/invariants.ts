@@ -70,8 +70,7 @@ export function audit(
   const late = seen.deadlineAt !== null && now >= seen.deadlineAt;
   const moment: Moment = { plan, event, now, trigger, repeated, late, shut: env.throttled(debits), check };
   if (trigger !== null && !trigger.ok && !repeated) enterFailure(seen, trigger, now, moment.shut);
-  const due = nextHedgeAt(seen, plan);
-  if (due !== null && now >= due && moment.shut) seen.barredBy = 'shut throttle';
+  barWhereShut(seen, moment);
 
   checkRepeat(seen, moment, state.maxTransparent);
   checkOverflow(before, decisions, moment);
@@ -79,10 +78,18 @@ export function audit(
     check(!seen.finished, 'finish is the last decision');
     seeDecision(seen, decision, moment);
   }
+  // With a delay of 0 the next hedge is due in the very step that starts the one before it.
+  barWhereShut(seen, moment);
   checkCounts(decisions, debits, moment);
   checkEnd(before, seen, decisions, moment);
   checkSettled(seen, state, wakeAt, moment);
   return { account: seen, broken };
+}
+
+/** A hedge that is due and finds the throttle shut is not sent, and none after it (A6, Throttling; THR-20). */
+function barWhereShut(seen: Draft, { plan, now, shut }: Moment): void {
+  const due = nextHedgeAt(seen, plan);
+  if (due !== null && now >= due && shut) seen.barredBy = 'shut throttle';
 }
 
 function seeDecision(seen: Draft, decision: Decision, { trigger, plan, event, now, late, shut, check }: Moment): void {
