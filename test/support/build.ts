@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Changes when what is around dist/ does. */
-const layout = '2';
+const layout = '3';
 const prefix = 'hedgerow-built-';
 /** Builds of earlier sources are swept after this time (ms). */
 const keptFor = 60 * 60 * 1000;
@@ -36,7 +36,8 @@ async function build(): Promise<string> {
   const flags = ['-p', path.join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', path.join(draft, 'dist')];
   await promisify(execFile)(process.execPath, [tsc, ...flags]);
   await copyFile(path.join(root, 'package.json'), path.join(draft, 'package.json'));
-  for (const name of ['node_modules', 'protos']) await symlink(path.join(root, name), path.join(draft, name));
+  for (const name of ['node_modules', 'protos', 'service-config.json'])
+    await symlink(path.join(root, name), path.join(draft, name));
   try {
     await rename(draft, home);
   } catch {

@@ -66,6 +66,11 @@ export class Program {
     );
   }
 
+  /** Resolves when its stdout holds `text`. */
+  async said(text: string): Promise<void> {
+    await this.until(`it to say ${text}`, () => this.out.includes(text) || undefined);
+  }
+
   /** The port of the nth listener. */
   async port(index = 0): Promise<number> {
     const { listen } = await this.line('ready');

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runDemo } from '../../../src/demo/run-demo.js';
 import { createStartProxy, type StartProxy } from '../../../src/demo/start-proxy.js';
 import { createNodeAlarms } from '../../../src/runtime/alarms.js';
 import { nodeClock } from '../../../src/runtime/clock.js';
 import { nodeTurn } from '../../../src/runtime/turn.js';
+import { built } from '../../support/build.js';
+import { hedgerow, ran } from '../../support/program.js';
+import { inShort } from './in-short.js';
 
 const alarms = createNodeAlarms();
 const startProxy = createStartProxy({ clock: nodeClock, random: { next: () => 0.1 }, alarms, turn: nodeTurn });
@@ -14,53 +17,106 @@ async function play(calls: number | null, interrupted: AbortSignal, out: (text: 
   await runDemo({ calls, interrupted, serviceConfigText, startProxy, out, color: false, width: 100 });
 }
 
-/** Each call's block in short: method, status, and for each attempt its backend and how it ended. */
-function inShort(text: string): string[] {
-  return text
-    .split('\n\n')
-    .filter((block) => block.startsWith('#'))
-    .map((block) => {
-      const [head = '', ...lines] = block.split('\n');
-      const method = /^#\d+ (\S+)/.exec(head)?.[1] ?? '';
-      const status = /(\S+) {2}[\d.]+ ms$/.exec(head)?.[1] ?? '';
-      const attempts = lines.flatMap((line) => {
-        const [, backend, end] = /^ {3}\d+ (\S+) +│.*│ +[\d.]+ ms {2}(\S+)/.exec(line) ?? [];
-        return backend === undefined ? [] : [`${backend} ${end}`];
-      });
-      return `${method} ${status}: ${attempts.join(', ')}`;
-    });
-}
+describe('hedgerow demo --calls 12, the built program', () => {
+  // Whoever comes first builds, and that is no part of a test's time.
+  beforeAll(async () => void (await built()));
 
-test('twelve calls show every shape, retries, a replay, a fatal status, a deadline and a method without a policy', async () => {
+  test('shows every feature, each with its stop reason and its tokens, and ends by itself', async () => {
+    const { code, out, err } = await ran(['demo', '--calls', '12']);
+    expect(err).toBe('');
+    expect(code).toBe(0);
+    const calls = inShort(out);
+    const seen = calls.map(({ method, status, attempts, tokens, reason }) => [
+      `${method} ${status}`,
+      attempts.join(', '),
+      tokens,
+      reason,
+    ]);
+    expect(seen).toEqual([
+      ['Orders/GetOrder OK', 'UNAVAILABLE, OK ◀', '10 → 9.5', null],
+      ['Orders/FindOrder OK', 'cancelled, cancelled (hedge), OK (hedge) ◀', '9.5 → 10', null],
+      ['Orders/UploadOrders OK', 'UNAVAILABLE, OK ◀', '10 → 9.5', null],
+      ['Orders/GetOrder RESOURCE_EXHAUSTED', 'RESOURCE_EXHAUSTED ◀', '9.5 → 8.5', 'pushback'],
+      ['Orders/GetOrder UNAVAILABLE', 'UNAVAILABLE ◀', '8.5 → 7.5', 'pinned'],
+      ['Orders/GetOrder OK', 'UNAVAILABLE, OK ◀', '7.5 → 7', null],
+      ['Orders/GetOrder UNAVAILABLE', 'UNAVAILABLE ◀', '7 → 6', 'backoff_beyond_deadline'],
+      ['Orders/GetOrder UNAVAILABLE', 'UNAVAILABLE ◀', '6 → 5', 'throttled'],
+      ['Orders/GetOrder OK', 'OK ◀', '5 → 5.5', null],
+      ['Orders/Chat OK', 'OK ◀', '5.5 → 6', null],
+      ['Orders/ListOrders OK', 'OK ◀', '6 → 6.5', null],
+      ['Orders/GetOrder OK', 'UNAVAILABLE, OK ◀', '6.5 → 6', null],
+    ]);
+    expect(out).toMatch(/\n12 calls, 18 attempts\n/);
+    expect(out).toMatch(/failures the client saw +4 {3}RESOURCE_EXHAUSTED × 1, UNAVAILABLE × 3\n/);
+    expect(out).toMatch(/failures without retries +8\n/);
+    expect(out).toMatch(/slow calls that a hedge answered sooner +1\n/);
+
+    const [retry, hedges, , , pinned, loosened, , throttled, excluded] = calls;
+    // Whom the proxy picks is its affair, within what the client asked.
+    for (const { backends } of calls) expect(new Set(backends).size).toBe(backends.length);
+    expect(retry?.words).toContain('grpc-previous-rpc-attempts none, 1');
+    expect(hedges?.words).toContain('hedgerow-hedged: true');
+    expect(hedges?.words).toContain('without hedges the client would have waited for 1000 ms');
+    expect(pinned?.backends).toEqual(['elm']);
+    expect(pinned?.words).toContain('[pinned to elm]');
+    expect(pinned?.words).toContain('→ send hedgerow-allow-retry: true');
+    expect(loosened?.backends[0]).toBe('elm');
+    expect(loosened?.words).toContain('[first to elm]');
+    expect(throttled?.words).toContain('6 → 5 of 10: no retries now');
+    expect(excluded?.backends).toEqual(['hazel']);
+  });
+
+  test('the wait that the backend asked for is kept to, never cut short', async () => {
+    const { out } = await ran(['demo', '--calls', '3']);
+    const waited = /· ([\d.]+) ms ·/.exec(out.slice(out.indexOf('#3')))?.[1];
+    expect(Number(waited)).toBeGreaterThanOrEqual(150);
+  });
+
+  test('without a number of calls it goes on until it is interrupted, sums up, and exits 0', async () => {
+    const program = await hedgerow(['demo']);
+    await program.said('#2');
+    program.signal('SIGINT');
+    expect(await program.exited()).toBe(0);
+    expect(program.err).toBe('');
+    expect(program.out).toMatch(/\n\d+ calls?, \d+ attempts\n/);
+  });
+});
+
+test('the first calls of a newcomer have a retried one and a hedged one', async () => {
   let text = '';
-  await play(12, new AbortController().signal, (part) => {
+  await play(2, new AbortController().signal, (part) => {
     text += part;
   });
-  // Both clocks end the archive call at one instant; whose word comes first is theirs to settle.
-  const calls = inShort(text).map((line) => line.replace('slow DEADLINE_EXCEEDED', 'slow given'));
-  expect(calls).toEqual([
-    'Orders/GetOrder OK: well OK',
-    'Orders/GetOrder OK: flaky UNAVAILABLE, well OK',
-    'Orders/ListOrders OK: slow OK',
-    'Orders/UploadOrders OK: well OK',
-    'Orders/UploadOrders OK: flaky UNAVAILABLE, slow OK',
-    'Orders/GetOrder OK: slow RESOURCE_EXHAUSTED, flaky UNAVAILABLE, well OK',
-    'Orders/GetOrder NOT_FOUND: well NOT_FOUND',
-    'Orders/Chat OK: flaky OK',
-    'Orders/GetOrder DEADLINE_EXCEEDED: slow given',
-    'Orders/Chat OK: well OK',
-    'Payments/Charge UNAVAILABLE: flaky UNAVAILABLE',
-    'Orders/GetOrder OK: slow OK',
-  ]);
-  expect(text).not.toMatch(/^ +the client saw [A-Z]/m);
-  expect(text).toContain('12 calls, 16 attempts\n');
-  expect(text).toMatch(/failures the client saw +3 {3}NOT_FOUND × 1, DEADLINE_EXCEEDED × 1, UNAVAILABLE × 1\n/);
-  expect(text).toMatch(/failures without retries +6\n/);
-  expect(text).toContain('status details reached the client untouched: NO_SUCH_ORDER (orders.demo)');
+  expect(inShort(text).map(({ attempts }) => attempts.length)).toEqual([2, 3]);
   expect(alarms.pending).toBe(0);
 });
 
-test('without a number of calls it goes on until it is interrupted, and sums up', async () => {
+test('what the client saw is what the proxy says it told it, in every call of a round and of what follows', async () => {
+  let text = '';
+  await play(26, new AbortController().signal, (part) => {
+    text += part;
+  });
+  expect(text).not.toMatch(/the client saw [A-Z]/);
+  // Ordinary calls fill the bucket; after them comes what the first twelve have no room for.
+  const calls = inShort(text).slice(12);
+  expect(calls.slice(0, 8).map(({ attempts, tokens }) => [attempts.join(), tokens])).toEqual(
+    ['6 → 6.5', '6.5 → 7', '7 → 7.5', '7.5 → 8', '8 → 8.5', '8.5 → 9', '9 → 9.5', '9.5 → 10'].map((tokens) => [
+      'OK ◀',
+      tokens,
+    ]),
+  );
+  expect(calls.slice(8).map(({ status, attempts, reason }) => [status, attempts.length, reason])).toEqual([
+    ['OK', 2, null],
+    ['NOT_FOUND', 1, 'fatal_status'],
+    ['UNAVAILABLE', 1, 'no_policy'],
+    ['UNAVAILABLE', 4, 'attempts_exhausted'],
+    ['UNAVAILABLE', 1, 'buffer_exceeded'],
+    ['OK', 1, null],
+  ]);
+  expect(text).toContain('status details came through untouched: SHEDDING_LOAD (orders.demo)');
+});
+
+test('without a number of calls it makes no further one once it is interrupted, and sums up', async () => {
   const interrupt = new AbortController();
   let text = '';
   await play(null, interrupt.signal, (part) => {
@@ -68,7 +124,7 @@ test('without a number of calls it goes on until it is interrupted, and sums up'
     if (part.startsWith('#2')) interrupt.abort();
   });
   expect(inShort(text)).toHaveLength(2);
-  expect(text).toContain('2 calls, 3 attempts\n');
+  expect(text).toContain('2 calls, 5 attempts\n');
 });
 
 test('a proxy that cannot start is told, and nothing is left running', async () => {
