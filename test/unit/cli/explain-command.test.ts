@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { explain } from '../../../src/cli/explain.js';
+import { explainFlags, readExplainOptions } from '../../../src/cli/explain-options.js';
 import { run } from '../../../src/cli/run.js';
 
 const files: Readonly<Record<string, string>> = {
@@ -275,5 +278,23 @@ describe('hedgerow explain --json', () => {
     );
     expect(code).toBe(0);
     expect(out).not.toMatch(/\d\.\d{7,}/);
+  });
+});
+
+describe('the example in docs/command-line.md', () => {
+  const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
+  const section = page.slice(page.indexOf('\n## hedgerow explain'), page.indexOf('\n### Scripts'));
+
+  it('prints what it is said to print', () => {
+    const [, text] = /```json\n(.*?)```/s.exec(section) ?? [];
+    const [, argv, output] = /\$ node dist\/main\.js explain (.*?)\n(.*?)```/s.exec(section) ?? [];
+    const read = readExplainOptions((argv ?? '').split(' '));
+    if (!read.ok) throw new Error(read.problem);
+    const { file, ...options } = read.options;
+    expect(explain(text ?? '', file, options)).toEqual({ ok: true, stdout: output });
+  });
+
+  it('its table has every flag', () => {
+    for (const { name } of explainFlags) expect(section).toMatch(new RegExp(`^\\| \`--${name}[\` ]`, 'm'));
   });
 });
