@@ -99,6 +99,16 @@ export class Faults {
     return this.connection(ErrorCode.PROTOCOL_ERROR, `${what} on idle stream ${streamId}`);
   }
 
+  /**
+   * RST_STREAM on a stream that is not open. Where ours crossed it, what follows is no longer what was under way before ours
+   * arrived: the peer has given its word to send no more (RFC 9113 6.4).
+   */
+  lateReset(streamId: number): boolean {
+    const { past } = this.table;
+    if (past.resetBy(streamId) === ResetBy.us) past.remember(streamId, ResetBy.peer);
+    return this.lateControl(streamId, 'RST_STREAM');
+  }
+
   private isIdle(streamId: number): boolean {
     if ((streamId & 1) === 0) return true;
     return this.role === 'client' ? streamId >= this.sender.nextStreamId : streamId > this.highestPeerId;

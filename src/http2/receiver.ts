@@ -131,7 +131,7 @@ export class Receiver implements FrameSink, SettingsTarget {
     if (end - start !== 4) return this.faults.connection(FRAME_SIZE_ERROR, `RST_STREAM of ${end - start} bytes`);
     this.faults.spend();
     const stream = this.table.get(streamId);
-    if (stream === undefined) return this.faults.lateControl(streamId, 'RST_STREAM');
+    if (stream === undefined) return this.faults.lateReset(streamId);
     this.table.past.remember(streamId, ResetBy.peer);
     this.table.end(stream, { kind: 'reset', code: readUint32(chunk, start) });
     return !this.faults.stopped;

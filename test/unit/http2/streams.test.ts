@@ -323,6 +323,17 @@ describe('frames on streams that are over (RFC 9113 5.1)', () => {
     expect(server.sent()).toEqual(['reset 1 5']);
   });
 
+  it('DATA after resets that crossed is a stream error STREAM_CLOSED: it was not under way before the peer’s', () => {
+    const server = Recorder.ready('server');
+    server.receive(headers(1, requestLines));
+    server.connection.reset(server.stream(1), 8);
+    server.bytes();
+    server.receive(data(1, 'under way'));
+    expect(server.sent()).toEqual([]);
+    server.receive(reset(1, 8), data(1, 'x'));
+    expect(server.sent()).toEqual(['reset 1 5']);
+  });
+
   it('streams reset so long ago that they are forgotten cost no connection', () => {
     const client = Recorder.ready('client');
     for (let i = 0; i < 2500; i += 1) client.connection.reset(client.request(), 8);

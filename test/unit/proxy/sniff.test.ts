@@ -16,7 +16,17 @@ describe('sniff', () => {
   });
 
   it('knows an HTTP/1.x request by its method, also one that is cut off or begins like the preface', () => {
-    for (const text of ['GET / HTTP/1.1\r\n', 'POST', 'PRX / HTTP/1.1', 'PUT /x', 'PRI /x HTTP/1.1']) {
+    for (const text of [
+      'GET / HTTP/1.1\r\n',
+      'POST',
+      'PRX / HTTP/1.1',
+      'PUT /x',
+      'PRI /x HTTP/1.1',
+      'OPTIONS * HTTP/1.1',
+      'GET http://x/ HTTP/1.1',
+      'GET ',
+      'CONNECT x:1 HTTP/1.1',
+    ]) {
       expect(sniff(bytes(text)), text).toBe('http1');
     }
   });
@@ -27,6 +37,7 @@ describe('sniff', () => {
     }
     expect(sniff(bytes('\x16\x03\x01'))).toBe('other');
     expect(sniff(bytes('get / HTTP/1.1'))).toBe('other');
+    expect(sniff(bytes('INVALID CONNECTION PREFACE'))).toBe('other');
   });
 });
 
