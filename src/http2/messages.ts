@@ -254,12 +254,13 @@ export class Messages {
   private onTrailers(stream: StreamCore, endStream: boolean, fields: HeaderField[], tooLarge: boolean): boolean {
     // RFC 9113 8.1.
     if (!endStream) return this.faults.stream(stream, PROTOCOL_ERROR, 'trailers without END_STREAM');
-    if (tooLarge) return this.faults.headersTooLarge(stream);
-    if (!this.rules.trailers(fields)) return this.faults.stream(stream, PROTOCOL_ERROR, this.rules.fault);
+    // A client's call is over by it; a server can still answer, as to a request that begins so.
+    if (tooLarge && this.role === 'client') return this.faults.headersTooLarge(stream);
+    if (!tooLarge && !this.rules.trailers(fields)) return this.faults.stream(stream, PROTOCOL_ERROR, this.rules.fault);
     if (stream.lengthLeft > 0)
       return this.faults.stream(stream, PROTOCOL_ERROR, 'other than content-length bytes of DATA');
     const over = this.endReceive(stream);
-    stream.events?.onTrailers(stream, fields);
+    stream.events?.onTrailers(stream, fields, tooLarge);
     if (over) this.table.announce(stream);
     return !this.faults.stopped;
   }

@@ -57,8 +57,11 @@ export type StreamEnd =
 export interface StreamEvents {
   /** Response headers (client role), never 1xx. With `endStream` nothing follows. */
   onHeaders(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean): void;
-  /** A second header block: trailers. END_STREAM is implied. */
-  onTrailers(stream: Http2Stream, fields: readonly HeaderField[]): void;
+  /**
+   * A second header block: trailers. END_STREAM is implied. `tooLarge` (server role): the list was over `maxHeaderListSize`;
+   * `fields` then holds what fitted, unchecked.
+   */
+  onTrailers(stream: Http2Stream, fields: readonly HeaderField[], tooLarge: boolean): void;
   /**
    * DATA without its padding: the bytes [start, end) of `chunk`, which stay valid after the call (keep the slice, do not
    * write to it). May be empty. The owner gives stream window back by `Connection.consume` when it has kept or passed on the bytes.

@@ -7,6 +7,7 @@ import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import {
   ErrorCode,
+  type HeaderField,
   type Http2Connection,
   type Http2Stream,
   type StreamEnd,

@@ -110,8 +110,8 @@ export class Recorder implements ConnectionEvents, StreamEvents {
   onHeaders(stream: Http2Stream, list: readonly HeaderField[], endStream: boolean): void {
     this.note(`headers ${stream.id} ${list.length}${endStream ? ' end' : ''}`, stream);
   }
-  onTrailers(stream: Http2Stream, list: readonly HeaderField[]): void {
-    this.note(`trailers ${stream.id} ${list.length}`, stream);
+  onTrailers(stream: Http2Stream, list: readonly HeaderField[], tooLarge: boolean): void {
+    this.note(`trailers ${stream.id} ${list.length}${tooLarge ? ' too-large' : ''}`, stream);
   }
   onData(stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     const bytes = Buffer.from(chunk.subarray(start, end));

@@ -18,6 +18,22 @@ describe('Metadata that is too large', () => {
     expect((await c.call(method).done()).status).toBe(0);
   });
 
+  it('as request trailers: the same, though a backend has the request', async () => {
+    const { client: c, backend: b } = await one({ proxy: { serviceConfig: policy } });
+    b.behave(behave.silent);
+    const call = c.call(method, { messages: ['m'], end: false });
+    const stream = await b.nextStream();
+    await stream.whenMessages(1);
+    call.raw.sendBlock(huge, true);
+    await call.done();
+    expect(call.status).toBe(8);
+    expect(call.trailersOnly).toBe(true);
+    expect(call.end).toEqual({ kind: 'ended' });
+    expect(call.trailer('hedgerow-stop-reason')).toBe('headers_too_large');
+    expect(await stream.whenReset()).toBe(8);
+    expect(b.streams).toHaveLength(1);
+  });
+
   it.each([
     ['headers', (stream: Parameters<typeof behave.echo>[0]) => void stream.sendHeaders(huge)],
     ['Trailers-Only', (stream: Parameters<typeof behave.echo>[0]) => stream.trailersOnly(14, huge)],

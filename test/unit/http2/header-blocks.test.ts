@@ -191,6 +191,27 @@ describe('limits on header blocks', () => {
   });
 });
 
+describe('request trailers over the size limit', () => {
+  it('are the owner’s to answer, and the connection goes on', () => {
+    const server = Recorder.ready('server', { maxHeaderListSize: 1000 });
+    server.receive(headers(1, requestLines), data(1, 'abc'), headers(1, [['x-long', 'v'.repeat(2000)]], last));
+    expect(server.events()).toEqual(['request 1 /pkg.Service/Method', 'data 1 "abc"', 'trailers 1 0 too-large']);
+    expect(server.stream(1).receiveClosed).toBe(true);
+    server.connection.sendHeaders(server.stream(1), fields(responseLines), true);
+    server.receive(headers(3, requestLines, last));
+    expect(server.events()).toEqual(['closed 1', 'request 3 /pkg.Service/Method end']);
+    expect(server.sent()).toEqual(['headers 1 end']);
+  });
+
+  it('are still trailers: without END_STREAM, or before content-length is reached, they are malformed', () => {
+    const server = Recorder.ready('server', { maxHeaderListSize: 1000 });
+    server.receive(headers(1, requestLines), headers(1, [['x-long', 'v'.repeat(2000)]]));
+    server.receive(headers(3, [...requestLines, ['content-length', '1']]));
+    server.receive(headers(3, [['x-long', 'v'.repeat(2000)]], last));
+    expect(server.sent()).toEqual(['reset 1 1', 'reset 3 1']);
+  });
+});
+
 describe('malformed requests (RFC 9113 8.1.1, 8.2, 8.3.1)', () => {
   it.each<[string, readonly Line[]]>([
     ['an upper-case name', changed({}, [['X-Thing', '1']])],
