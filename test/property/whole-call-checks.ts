@@ -13,6 +13,7 @@ import {
   type StreamFacts,
   strictPin,
 } from './whole-call-facts.js';
+import { brokenOverflow } from './whole-call-overflow.js';
 import { brokenReason } from './whole-call-reasons.js';
 import { brokenTimes } from './whole-call-times.js';
 import { brokenTokens } from './whole-call-tokens.js';
@@ -28,10 +29,13 @@ export function brokenIn(script: RunScript, proxy: VirtualProxy): string[] {
     checkPlaces(facts, complain);
     checkAnswer(facts, proxy, complain);
     brokenTimes(facts, complain);
-    brokenReason(facts, script, proxy, complain);
+    brokenReason(facts, script, complain);
+    brokenOverflow(facts, script, complain);
   }
   checkRequests(script, proxy, broken);
+  if (!mayHang(script)) for (const call of proxy.endless) broken.push(`call ${call}: never ended`);
   broken.push(...brokenTokens(script, proxy, calls));
+  if (proxy.strayAlarms > 0) broken.push(`${proxy.strayAlarms} alarms more than calls`);
   for (const [what, count] of Object.entries(proxy.leaks))
     if (count !== 0) broken.push(`left behind: ${count} ${what}`);
   return broken;
@@ -154,4 +158,12 @@ function checkRequests(script: RunScript, proxy: VirtualProxy, broken: string[])
         broken.push(`call ${call}: ${backend} got END_STREAM before its time`);
     }
   }
+}
+
+/** Only what a backend never answers, and what waits for a backend for ever, has no end of its own. */
+function mayHang({ config, calls, backends }: RunScript): boolean {
+  const silent = calls.some(({ outcomes }) => outcomes.some(({ kind }) => kind === 'silence'));
+  const away = backends.some(({ events }) => events.some(({ kind }) => kind === 'refuse' || kind === 'hang'));
+  const nowhere = away || calls.some(({ directives }) => directives.length > 0);
+  return silent || (nowhere && config.includes('"waitForReady":true'));
 }

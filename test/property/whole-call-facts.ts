@@ -37,6 +37,7 @@ export interface StreamFacts {
   /** The proxy reset it, before its end or after. */
   dropped: Moment | null;
   readonly answerBytes: (Moment & { readonly bytes: number })[];
+  readonly requestSent: (Moment & { readonly bytes: number })[];
 }
 
 export interface CallFacts {
@@ -199,7 +200,17 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
       case 'opened': {
         const { number, backend, request, call } = entry.opened;
         const one: StreamFacts = {
-          ...{ number, backend, request, opened: moment, headers: null, end: null, dropped: null, answerBytes: [] },
+          ...{
+            number,
+            backend,
+            request,
+            opened: moment,
+            headers: null,
+            end: null,
+            dropped: null,
+            answerBytes: [],
+            requestSent: [],
+          },
         };
         streams.set(number, one);
         calls.get(call)?.streams.push(one);
@@ -215,6 +226,9 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
         return;
       case 'answerBytes':
         stream?.answerBytes.push({ ...moment, bytes: entry.bytes });
+        return;
+      case 'requestSent':
+        stream?.requestSent.push({ ...moment, bytes: entry.bytes });
         return;
       case 'dropped':
         if (stream !== undefined) stream.dropped = moment;

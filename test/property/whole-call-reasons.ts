@@ -1,7 +1,6 @@
 import { type StopReason, stopReasons } from '../../src/grpc/stop-reason.js';
 import { firstOf } from '../support/call-log.js';
 import type { RunScript } from '../support/call-script.js';
-import type { VirtualProxy } from '../support/virtual-proxy.js';
 import {
   type CallFacts,
   directive,
@@ -16,12 +15,7 @@ import {
 const known: ReadonlySet<string> = new Set(stopReasons);
 
 /** The reason that is told fits what happened (D12). */
-export function brokenReason(
-  facts: CallFacts,
-  script: RunScript,
-  _proxy: VirtualProxy,
-  complain: (what: string) => void,
-): void {
+export function brokenReason(facts: CallFacts, script: RunScript, complain: (what: string) => void): void {
   const record = recordOf(facts);
   if (record === null) return;
   const { reason, code } = record;

@@ -1,24 +1,13 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { StopReason } from '../../src/grpc/stop-reason.js';
 import type { RunScript } from '../support/call-script.js';
-import { type Planted, VirtualProxy } from '../support/virtual-proxy.js';
-import { brokenIn } from './whole-call-checks.js';
 import { runs } from './whole-call-draw.js';
+import { play, seed } from './whole-call-play.js';
 
-/** A run is done again with HEDGEROW_SEED set to what it printed; more are made by hand with HEDGEROW_RUNS. */
-const seed = Number(process.env['HEDGEROW_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+/** More runs are made by hand. */
 const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? 500);
-
-/** Plays a run; what does not hold. */
-function play(script: RunScript, planted: Planted = {}): { proxy: VirtualProxy; broken: string[] } {
-  const proxy = new VirtualProxy(script, planted);
-  proxy.run();
-  const broken = brokenIn(script, proxy);
-  const left = proxy.stop();
-  if (left !== 0) broken.push(`left behind: ${left} alarms of connections`);
-  return { proxy, broken };
-}
 
 /** Runs in which something did not hold once. */
 const regressions = JSON.parse(readFileSync(new URL('regressions.json', import.meta.url), 'utf8')) as readonly {
@@ -26,14 +15,19 @@ const regressions = JSON.parse(readFileSync(new URL('regressions.json', import.m
   readonly script: RunScript;
 }[];
 
+/** What nearly every draw of this size reaches, and often. */
+const reached: readonly StopReason[] = [
+  ...(['attempts_exhausted', 'backend_lost', 'buffer_exceeded', 'client_cancelled', 'committed'] as const),
+  ...(['deadline_exceeded', 'fatal_status', 'invalid_directive', 'message_too_large', 'no_backend'] as const),
+  ...(['no_policy', 'ok', 'pin_unknown', 'pushback', 'throttled'] as const),
+];
+
 describe('whole calls on virtual time', () => {
   it.each(regressions)('still hold where they once did not: $what', ({ script }) => {
     expect(play(script).broken).toEqual([]);
   });
 
-  it('end once, keep to their policy, pass bytes on unmixed, count tokens and leave nothing behind', {
-    timeout: 600_000,
-  }, () => {
+  it('end once, keep to their policy, pass bytes on unmixed, count tokens and leave nothing behind', () => {
     console.info(`whole-call: HEDGEROW_SEED=${seed}`);
     const reasons = new Map<string, number>();
     fc.assert(
@@ -47,5 +41,7 @@ describe('whole calls on virtual time', () => {
       { seed, numRuns },
     );
     console.info(`whole-call: ${JSON.stringify(Object.fromEntries([...reasons].sort()))}`);
-  });
+    // Else that all holds says little.
+    if (numRuns >= 500) expect(reached.filter((reason) => !reasons.has(reason))).toEqual([]);
+  }, 3_600_000);
 });

@@ -22,6 +22,8 @@ export type LogEntry = { readonly at: number } & (
   /** A piece of the client's request reached the proxy. */
   | { readonly kind: 'requestBytes'; readonly call: number; readonly bytes: number; readonly last: boolean }
   | { readonly kind: 'opened'; readonly opened: Opened }
+  /** The proxy gave the backend's engine a piece of the request. */
+  | { readonly kind: 'requestSent'; readonly opened: Opened; readonly bytes: number; readonly last: boolean }
   | { readonly kind: 'headers'; readonly opened: Opened; readonly lines: Lines; readonly endStream: boolean }
   | { readonly kind: 'answerBytes'; readonly opened: Opened; readonly bytes: number; readonly endStream: boolean }
   | { readonly kind: 'trailers'; readonly opened: Opened; readonly lines: Lines }
@@ -158,9 +160,10 @@ export class BackendTap extends Passing {
         this.log.add({ kind: 'headers', opened: noted(stream), lines: linesOf(fields), endStream });
         events.onHeaders(stream, fields, endStream);
       },
-      onTrailers: (stream, fields) => {
+      onTrailers: (...heard) => {
+        const [stream, fields] = heard;
         this.log.add({ kind: 'trailers', opened: noted(stream), lines: linesOf(fields) });
-        events.onTrailers(stream, fields);
+        events.onTrailers(...heard);
       },
       onData: (stream, chunk, start, end, endStream) => {
         this.log.add({ kind: 'answerBytes', opened: noted(stream), bytes: end - start, endStream });
@@ -189,6 +192,14 @@ export class BackendTap extends Passing {
     return this.inner.sendHeaders(stream, fields, endStream);
   }
 
+  override sendData(stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): number {
+    const opened = this.opened.get(stream);
+    const taken = this.inner.sendData(stream, chunk, start, end, endStream);
+    const last = endStream && taken === end - start;
+    if (opened !== undefined && (taken > 0 || last)) this.log.add({ kind: 'requestSent', opened, bytes: taken, last });
+    return taken;
+  }
+
   override reset(stream: Http2Stream, code: number): void {
     const opened = this.opened.get(stream);
     if (opened !== undefined && !stream.closed) this.log.add({ kind: 'dropped', opened, code });
@@ -199,11 +210,14 @@ export class BackendTap extends Passing {
 /** A client's connection as the proxy has it. */
 export class ClientTap extends Passing {
   private readonly log: CallLog;
+  private readonly hearsCancels: boolean;
   private readonly calls = new Map<Http2Stream, number>();
 
-  constructor(inner: Http2Connection, log: CallLog) {
+  /** @param hearsCancels false plants a fault: the proxy is not told that a client's stream is over */
+  constructor(inner: Http2Connection, log: CallLog, hearsCancels: boolean) {
     super(inner);
     this.log = log;
+    this.hearsCancels = hearsCancels;
   }
 
   /** A request has come; listens in on what its owner hears, once it has one. */
@@ -227,7 +241,7 @@ export class ClientTap extends Passing {
       onWritable: (one) => events.onWritable(one),
       onEnd: (one, end) => {
         log.add({ kind: 'gone', call });
-        events.onEnd(one, end);
+        if (this.hearsCancels) events.onEnd(one, end);
       },
     };
   }

@@ -70,8 +70,12 @@ export class Caller implements StreamEvents {
     return this.endSent;
   }
 
+  get over(): boolean {
+    return this.answered || this.end !== null || this.cancelled;
+  }
+
   cancel(): void {
-    if (this.answered || this.end !== null || this.cancelled) return;
+    if (this.over) return;
     this.cancelled = true;
     if (!this.stream.closed) this.wire.client.connection.reset(this.stream, 8);
   }
@@ -145,7 +149,12 @@ export class VirtualClient {
   readonly atProxy: ClientConnection;
   private readonly time: VirtualTime;
 
-  constructor(time: VirtualTime, log: CallLog, parts: ProxyParts, facts: { latency: number; window: number }) {
+  constructor(
+    time: VirtualTime,
+    log: CallLog,
+    parts: ProxyParts,
+    facts: { latency: number; window: number; hearsCancels: boolean },
+  ) {
     this.time = time;
     const broken = (who: string) => (code: number, detail: string) => {
       throw new Error(`between client and proxy ${who} broke HTTP/2: ${code} ${detail}`);
@@ -177,7 +186,7 @@ export class VirtualClient {
         },
       },
     );
-    const tap = new ClientTap(this.wire.server.connection, log);
+    const tap = new ClientTap(this.wire.server.connection, log, facts.hearsCancels);
     this.atProxy = new ClientConnection(tap, parts, () => {});
     this.wire.start();
   }

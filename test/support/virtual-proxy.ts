@@ -18,6 +18,8 @@ import { createVirtualTime, type VirtualTime } from './virtual-time.js';
 export interface Planted {
   readonly throttle?: (real: Throttle) => Throttle;
   readonly parts?: (real: ProxyParts) => ProxyParts;
+  /** The proxy does not hear that its clients cancel. */
+  readonly deafToCancels?: boolean;
 }
 
 /** All that is to be zero when nothing goes on. */
@@ -84,6 +86,10 @@ export class VirtualProxy {
   readonly callers: Caller[] = [];
   readonly changes: BackendChange[] = [];
   readonly defects: unknown[] = [];
+  /** The most alarms that there were, at any call's end, beyond one for each call that goes on. */
+  strayAlarms = 0;
+  /** Calls that were not over at the horizon. */
+  readonly endless: number[] = [];
   private readonly script: RunScript;
   private readonly clients: readonly VirtualClient[];
   private readonly parts: ProxyParts;
@@ -139,7 +145,11 @@ export class VirtualProxy {
     this.clients = Array.from(
       { length: count },
       () =>
-        new VirtualClient(time, this.log, this.parts, { latency: script.clientLatency, window: script.clientWindow }),
+        new VirtualClient(time, this.log, this.parts, {
+          latency: script.clientLatency,
+          window: script.clientWindow,
+          hearsCancels: planted.deafToCancels !== true,
+        }),
     );
   }
 
@@ -178,7 +188,14 @@ export class VirtualProxy {
       notes: createNotes('hedgerow-', true),
       authority: { kind: 'client' },
       scheme: 'http',
-      observer: { wants: () => true, onCallEnded: (record) => log.add({ kind: 'record', record }) },
+      observer: {
+        wants: () => true,
+        onCallEnded: (record) => {
+          log.add({ kind: 'record', record });
+          // The call that ends is still counted, and has no alarm any more.
+          this.strayAlarms = Math.max(this.strayAlarms, this.callAlarms.pending - (this.openCalls - 1));
+        },
+      },
       nextCallId: () => {
         calls += 1;
         return `call-${calls}`;
@@ -233,15 +250,23 @@ export class VirtualProxy {
         for (const { atProxy } of this.clients) atProxy.abandonCalls();
       });
     time.advance(horizon);
-    for (const caller of callers) caller?.cancel();
+    for (const caller of callers) {
+      if (caller === undefined || caller.over) continue;
+      this.endless.push(caller.call);
+      caller.cancel();
+    }
     time.advance(1000);
+  }
+
+  private get openCalls(): number {
+    return this.clients.reduce((sum, { atProxy }) => sum + atProxy.openCalls, 0);
   }
 
   get leaks(): Leaks {
     const { parts } = this;
     const sum = (list: readonly number[]): number => list.reduce((total, one) => total + one, 0);
     return {
-      calls: sum(this.clients.map(({ atProxy }) => atProxy.openCalls)),
+      calls: this.openCalls,
       alarms: this.callAlarms.pending,
       replayBytes: parts.replay.held,
       relayBytes: parts.relay.waiting,

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Planted } from '../support/virtual-proxy.js';
+import { runs } from './whole-call-draw.js';
+import { play, seed } from './whole-call-play.js';
+
+/** Faults in the parts that a call is made of, and what the property must say of each. */
+const faults: readonly (readonly [what: string, planted: Planted, seen: RegExp])[] = [
+  [
+    'a bucket that counts nothing',
+    {
+      throttle: (real) => ({
+        isShut: (debit) => real.isShut(debit),
+        count() {},
+        configure: (limits) => real.configure(limits),
+        get state() {
+          return real.state;
+        },
+      }),
+    },
+    /tokens: \d+ left, reckoned/,
+  ],
+  [
+    'a bucket that is never shut',
+    {
+      throttle: (real) => ({
+        isShut: () => false,
+        count: (as) => real.count(as),
+        configure: (limits) => real.configure(limits),
+        get state() {
+          return real.state;
+        },
+      }),
+    },
+    /past a shut throttle/,
+  ],
+  ['a shell that does not hear its clients cancel', { deafToCancels: true }, /left behind: \d+ calls|told something/],
+  [
+    'alarms that are not cancelled',
+    {
+      parts: (real) => ({ ...real, alarms: { set: (at, ring) => real.alarms.set(at, ring), cancel() {}, pending: 0 } }),
+    },
+    /alarms more than calls/,
+  ],
+  [
+    'a policy with one attempt too many',
+    {
+      parts: (real) => ({
+        ...real,
+        policyFor: (path) => {
+          const policy = real.policyFor(path);
+          const { plan } = policy;
+          return plan.kind === 'none' ? policy : { ...policy, plan: { ...plan, maxAttempts: plan.maxAttempts + 1 } };
+        },
+      }),
+    },
+    /grpc-previous-rpc-attempts \d+ with \d+ at most|attempts of its policy/,
+  ],
+  [
+    'a balancer that knows no pin and no exclude',
+    {
+      parts: (real) => ({
+        ...real,
+        picker: { pick: (candidates, tried, failed) => real.picker.pick(candidates, tried, failed, null) },
+      }),
+    },
+    /is pinned to|excludes \w and reached it/,
+  ],
+  [
+    'a jitter that goes out of its bounds',
+    { parts: (real) => ({ ...real, random: { next: () => 2 } }) },
+    /where the backoff is/,
+  ],
+  [
+    'a buffer that gives nothing back',
+    {
+      parts: (real) => ({
+        ...real,
+        replay: {
+          reserve: (bytes) => real.replay.reserve(bytes),
+          release() {},
+          get room() {
+            return real.replay.room;
+          },
+          get held() {
+            return real.replay.held;
+          },
+          get peak() {
+            return real.replay.peak;
+          },
+        },
+      }),
+    },
+    /left behind: \d+ replayBytes/,
+  ],
+  [
+    'a clock of the calls that runs fast',
+    { parts: (real) => ({ ...real, clock: { now: () => real.clock.now() + 2 } }) },
+    /grpc-timeout|after its deadline|ms were left/,
+  ],
+];
+
+describe('the property over whole calls', () => {
+  it.each(faults)('finds %s', (_what, planted, seen) => {
+    const found = fc.check(
+      fc.property(runs, (script) => !play(script, planted).broken.some((line) => seen.test(line))),
+      { seed, numRuns: 400, endOnFailure: true },
+    );
+    expect(found.failed).toBe(true);
+    // By what it says of it, and not by some error on the way.
+    expect(String(found.errorInstance)).toContain('returning false');
+  });
+});
