@@ -112,3 +112,37 @@ export const worlds: readonly World[] = [
   { ...many, name: 'a pin for the first attempt, hedges', plan: hedge({}), placement: firstOnly },
   { ...many, name: 'four hedges', plan: hedge({ maxAttempts: 4 }), maxTransparent: 1 },
 ];
+
+/** What the wire brings, without mixes that it cannot: enough for a planted defect to show. */
+const wireEnds: readonly End[] = [
+  { code: Status.OK, reach: 'processed', pushback: none, by: 'backend' },
+  ...[none, never, after(0), after(30), after(150)].map(
+    (pushback): End => ({ code: listed, reach: 'processed', pushback, by: 'backend' }),
+  ),
+  ...(['unsent', 'refused', 'unplaced', 'dropped'] satisfies Reach[]).map(
+    (reach): End => ({ code: listed, reach, pushback: none, by: 'proxy' }),
+  ),
+  ...[none, never].map((pushback): End => ({ code: Status.INTERNAL, reach: 'processed', pushback, by: 'backend' })),
+];
+
+const small: Omit<World, 'name'> = {
+  ...bare,
+  ends: wireEnds,
+  backends: [],
+  limits: ['call'],
+  maxTransparent: 1,
+  late: false,
+};
+
+/** The worlds in which planted defects are looked for, small ones first. */
+export const controls: readonly World[] = [
+  { ...small, name: 'no policy', backends: ['a', 'b'].map(backendId) },
+  { ...small, name: 'a strict pin, retry', plan: retry, placement: strict },
+  { ...small, name: 'a strict pin, hedges', plan: hedge({}), placement: strict },
+  { ...small, name: 'retry', plan: retry },
+  { ...small, name: 'retry on the target itself', plan: retry, placement: again },
+  { ...small, name: 'a pin for the first attempt, retry', plan: retry, placement: firstOnly },
+  { ...small, name: 'hedges', plan: hedge({}) },
+  { ...small, name: 'retry, a deadline', plan: retry, deadline: 260 },
+  { ...small, name: 'hedges, a deadline', plan: hedge({}), deadline: 260 },
+];
