@@ -19,7 +19,9 @@ export function brokenOverflow(facts: CallFacts, script: RunScript, complain: (w
   );
   const later = facts.streams.filter(({ opened }) => opened.index > over.index);
   const repeats = facts.streams.filter(({ end: ended }) => ended?.proof === 'unsent').length;
-  if (later.length > repeats + (live.length === 0 ? 1 : 0)) complain('an attempt was opened after the buffer was full');
+  // One that waited for its place may be the survivor: of equals the earliest, wherever it is.
+  if (later.length > repeats + (survivors.length === 0 ? 1 : 0))
+    complain('an attempt was opened after the buffer was full');
   if (live.length === 0 || end?.at === over.at) return;
   if (survivors.length > 1) complain(`${survivors.length} attempts survive the full buffer`);
   const [survivor] = survivors;

@@ -192,8 +192,9 @@ export class VirtualProxy {
         wants: () => true,
         onCallEnded: (record) => {
           log.add({ kind: 'record', record });
-          // The call that ends is still counted, and has no alarm any more.
-          this.strayAlarms = Math.max(this.strayAlarms, this.callAlarms.pending - (this.openCalls - 1));
+          // The call that ends is still counted, but for one that was refused, and has no alarm any more.
+          const goOn = this.openCalls - (record.attempts.length > 0 ? 1 : 0);
+          this.strayAlarms = Math.max(this.strayAlarms, this.callAlarms.pending - goOn);
         },
       },
       nextCallId: () => {
