@@ -3,6 +3,7 @@ import { statusName } from '../grpc/status.js';
 import type { CallRecord } from '../proxy/observer.js';
 import { backendNames, startBackends } from './backends.js';
 import { type ClientView, createDemoClient, type DemoClient } from './client.js';
+import type { FailureInfo } from './failure-details.js';
 import type { Bucket } from './gauge.js';
 import { createInbox, type Inbox } from './inbox.js';
 import { duration } from './paint.js';
@@ -67,6 +68,7 @@ async function makeCalls(cast: Cast, options: DemoRunOptions): Promise<CallRecor
   const { calls, interrupted, out } = options;
   const records: CallRecord[] = [];
   let turn = 0;
+  let detailsShown = false;
   while (!interrupted.aborted && (calls === null || records.length < calls)) {
     const pause = calls === null ? sleep(leisure, interrupted) : null;
     const before = proxy.bucket();
@@ -79,6 +81,8 @@ async function makeCalls(cast: Cast, options: DemoRunOptions): Promise<CallRecor
     records.push(record);
     const { title, lesson } = scene;
     const notes = notesOf(scene, view, record, stage.arrivals);
+    if (view.info !== null && !detailsShown) notes.push(detailsInWords(view.info));
+    detailsShown ||= view.info !== null;
     const number = records.length;
     out(`${drawCall({ number, title, lesson, record, before, after: proxy.bucket(), notes }, options)}\n`);
     await pause;
@@ -102,7 +106,7 @@ function introduction(look: Look): string {
 /** What the two ends of the call can tell, beside the proxy's record. */
 function notesOf(
   { parts: [first] }: Scene,
-  { code, info, told }: ClientView,
+  { code, told }: ClientView,
   record: CallRecord,
   arrivals: readonly Arrival[],
 ): string[] {
@@ -118,8 +122,11 @@ function notesOf(
     return value === undefined ? [] : [`${key}: ${value}`];
   });
   if (keys.length > 0) notes.push(`the client was told: ${keys.map((key) => `hedgerow-${key}`).join('; ')}`);
-  if (info !== null) notes.push(`status details came through untouched: ${info.reason} (${info.domain})`);
   return notes;
+}
+
+function detailsInWords({ reason, domain }: FailureInfo): string {
+  return `status details came through untouched: ${reason} (${domain})`;
 }
 
 /** Resolves early when interrupted. */
