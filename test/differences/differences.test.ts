@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Case } from './case-format.js';
+import type { Case, CaseCall, Expect } from './case-format.js';
 import { cases, groups } from './cases.js';
 import { type CaseResult, runCase, type Via } from './run-case.js';
 import { departures } from './verdict.js';
@@ -51,6 +52,12 @@ describe.each(groups)('$name', (group) => {
   });
 });
 
+function isOtherwise({ expect: wanted }: CaseCall, instead: Expect | null | undefined): boolean {
+  return Object.entries({ ...wanted, ...instead }).some(
+    ([key, value]) => !isDeepStrictEqual(value, Object.entries(wanted).find(([name]) => name === key)?.[1]),
+  );
+}
+
 describe('the data', () => {
   it('has at least sixty cases, each with an id of its own, rows, and calls or a refusal', () => {
     expect(cases.length).toBeGreaterThanOrEqual(60);
@@ -59,5 +66,16 @@ describe('the data', () => {
       return rows.length === 0 || (configRejected === true) === (calls !== undefined && calls.length > 0);
     });
     expect(hollow.map(({ id }) => id)).toEqual([]);
+  });
+
+  it('says of each difference what is otherwise than expected', () => {
+    const empty = cases.flatMap(({ id, calls = [], differs = {} }) =>
+      Object.entries(differs)
+        .filter(
+          ([, { observed }]) => Array.isArray(observed) && !calls.some((call, n) => isOtherwise(call, observed[n])),
+        )
+        .map(([name]) => `${id} of ${name}`),
+    );
+    expect(empty).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ interface Caller {
 export async function runCase(script: Case, via: Via): Promise<CaseResult> {
   if (isRejected(script, via)) return 'configRejected';
   if (script.calls === undefined) return [];
-  const backend = await startCaseBackend(script);
+  const backend = await freshBackend(script);
   const caller = via === 'hedgerow' ? await throughHedgerow(script, backend) : throughGrpcJs(script, backend);
   try {
     const results: { client: ClientView; backend: BackendView }[] = [];
@@ -38,6 +38,24 @@ export async function runCase(script: Case, via: Via): Promise<CaseResult> {
     await caller.close();
     await backend.close();
   }
+}
+
+const portsUsed = new Set<number>();
+
+/**
+ * A backend on a port that no case had before: grpc-js keeps one bucket of tokens for each target, for as long as the process
+ * lives, and a channel to the same port would begin with what another case has left.
+ */
+async function freshBackend(script: Case): Promise<CaseBackend> {
+  const backend = await startCaseBackend(script);
+  if (!portsUsed.has(backend.port)) {
+    portsUsed.add(backend.port);
+    return backend;
+  }
+  // While this one holds the port, the next gets another.
+  const next = await freshBackend(script);
+  await backend.close();
+  return next;
 }
 
 /** The service config as a channel is given it. */
