@@ -9,7 +9,7 @@ const about: Readonly<Record<Command, string>> = {
   serve: 'Run the proxy.',
   check: 'Validate a gRPC service config.',
   explain: 'Tell what a gRPC service config does for one method, and why.',
-  demo: 'Watch retries work: backends with faults, the proxy and a client, all on this machine.',
+  demo: 'Watch retries and hedges work: backends with faults, the proxy and a client, all on this machine.',
 };
 
 /** Where the descriptions begin; a flag longer than that has a line of its own. */
@@ -80,7 +80,7 @@ function sections(command: Command | null, width: number): string[] {
     case null:
       return [
         paragraph(
-          'hedgerow: a gRPC proxy that gives every client the retries its service owner wrote in a gRPC service config.',
+          'hedgerow: a gRPC proxy that gives every client the retries and hedging its service owner wrote in a gRPC service config.',
           width,
         ),
         'Usage: hedgerow COMMAND [flags]',
