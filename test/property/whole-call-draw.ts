@@ -50,8 +50,8 @@ const bounds = fc.record(
   {
     timeout: fc.constantFrom(5, 20, 50, 100, 300).map(seconds),
     waitForReady: fc.boolean(),
-    maxRequestMessageBytes: fc.constantFrom(0, 40, 200),
-    maxResponseMessageBytes: fc.constantFrom(0, 40, 200),
+    maxRequestMessageBytes: fc.constantFrom(0, 40, 300),
+    maxResponseMessageBytes: fc.constantFrom(0, 40, 300),
   },
   { requiredKeys: [] },
 );
@@ -61,7 +61,7 @@ const policy: fc.Arbitrary<object> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({}) },
 );
 const entry = fc
-  .tuple(policy, mostly(3, fc.constant<object>({}), bounds))
+  .tuple(policy, mostly(4, fc.constant<object>({}), bounds))
   .map(([one, other]): object => ({ ...one, ...other }));
 
 const config = fc
@@ -147,7 +147,7 @@ const backend: fc.Arbitrary<BackendPlan> = fc.record({
 // === Calls ===
 
 const directive = fc.oneof(
-  fc.constantFrom('a', 'b', 'B', 'zz').map((name) => [['pin', name]] as const),
+  { weight: 3, arbitrary: fc.constantFrom('a', 'a', 'a', 'B', 'zz').map((name) => [['pin', name]] as const) },
   fc.constantFrom('a', 'b').map(
     (name) =>
       [
@@ -157,7 +157,7 @@ const directive = fc.oneof(
   ),
   fc.constantFrom('a', 'b', 'a,zz', 'b, C', 'a,b,c').map((names) => [['exclude', names]] as const),
   fc.constant([['retry', 'off']] as const),
-  fc.constant([['pin', '']] as const),
+  fc.constantFrom('', 'x'.repeat(257)).map((name) => [['pin', name]] as const),
 );
 
 const call: fc.Arbitrary<ClientCallPlan> = fc.record({
@@ -174,7 +174,7 @@ const call: fc.Arbitrary<ClientCallPlan> = fc.record({
   cancel: maybe(5, long),
   timeout: maybe(2, long),
   previous: mostly(4, fc.constant<string | null>(null), fc.constantFrom('3', 'x', '0')),
-  directives: mostly(4, fc.constant<ClientCallPlan['directives']>([]), directive),
+  directives: mostly(2, fc.constant<ClientCallPlan['directives']>([]), directive),
   readAfter: mostly(3, fc.constant(0), soon),
   outcomes: fc.array(outcome, { maxLength: 7 }),
 });
@@ -199,5 +199,8 @@ export const runs: fc.Arbitrary<RunScript> = fc.record({
   warmup: mostly(5, fc.constant(20), fc.constantFrom(0, 2)),
   backends: fc.array(backend, { minLength: 1, maxLength: 3 }),
   calls: fc.array(call, { minLength: 1, maxLength: 6 }),
+  pin: mostly(3, fc.constant('strict' as const), fc.constant('first-attempt' as const)),
+  pinSameBackendRetry: fc.boolean(),
+  clientLost: maybe(12, fc.record({ at: long, connection: fc.integer({ min: 0, max: 1 }) })),
   abandonAt: maybe(12, long),
 });

@@ -54,6 +54,7 @@ export interface CallFacts {
   records: (Moment & { readonly record: CallRecord })[];
   /** Of the client or the config, whichever is sooner. */
   readonly deadline: number;
+  readonly pins: Pick<RunScript, 'pin' | 'pinSameBackendRetry'>;
 }
 
 /** What the config text says of one method. */
@@ -192,7 +193,7 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
         const timeouts = [plan.timeout, policy.timeout].filter((one) => one !== null);
         const deadline = entry.at + Math.min(Number.POSITIVE_INFINITY, ...timeouts);
         calls.set(call, {
-          ...{ call, plan, caller, policy, arrived: moment, deadline, gone: null },
+          ...{ call, plan, caller, policy, arrived: moment, deadline, gone: null, pins: script },
           ...{ streams: [], told: [], toldBytes: [], requestBytes: [], records: [] },
         });
         return;
@@ -282,5 +283,14 @@ export function hasPolicy(facts: CallFacts): boolean {
 /** The backend that a strict pin names. */
 export function strictPin(facts: CallFacts): string | null {
   const pin = directive(facts, 'pin');
-  return pin === null || directive(facts, 'allow-retry') !== null ? null : pin.toLowerCase();
+  if (pin === null || facts.pins.pin === 'first-attempt') return null;
+  return directive(facts, 'allow-retry') !== null ? null : pin.toLowerCase();
+}
+
+/** The most attempts of its policy that a call may make; a strict pin leaves a retry at most where the operator lets it (D2, D5). */
+export function mostAttempts(facts: CallFacts): number {
+  if (!hasPolicy(facts)) return 1;
+  const { policy, pins } = facts;
+  if (strictPin(facts) === null) return policy.maxAttempts;
+  return pins.pinSameBackendRetry && policy.kind === 'retry' ? policy.maxAttempts : 1;
 }

@@ -94,7 +94,7 @@ function misfit(reason: StopReason, facts: CallFacts, script: RunScript, endedAt
     case 'pin_unknown':
       return unless(!isBackend(directive(facts, 'pin'), script) && streams.length === 0, 'the pin is known');
     case 'invalid_directive':
-      return unless(directive(facts, 'pin') === '' && streams.length === 0, 'the directives are valid');
+      return unless(!isName(directive(facts, 'pin')) && streams.length === 0, 'the directives are valid');
     case 'backend_lost':
       return unless(last?.end?.lost === true, 'no connection was lost');
     case 'malformed_request':
@@ -123,6 +123,10 @@ function misfit(reason: StopReason, facts: CallFacts, script: RunScript, endedAt
 
 function tooLong(messages: readonly number[], limit: number | null): boolean {
   return limit !== null && messages.some((length) => length > limit);
+}
+
+function isName(pin: string | null): boolean {
+  return pin === null || (pin.length > 0 && pin.length <= 256);
 }
 
 function isBackend(name: string | null, { backends }: RunScript): boolean {

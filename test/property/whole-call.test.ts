@@ -7,7 +7,7 @@ import { runs } from './whole-call-draw.js';
 import { play, seed } from './whole-call-play.js';
 
 /** More runs are made by hand. */
-const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? 500);
+const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? 1000);
 
 /** Runs in which something did not hold once. */
 const regressions = JSON.parse(readFileSync(new URL('regressions.json', import.meta.url), 'utf8')) as readonly {

@@ -78,6 +78,11 @@ export interface RunScript {
   readonly warmup: number;
   readonly backends: readonly BackendPlan[];
   readonly calls: readonly ClientCallPlan[];
+  /** How pins bind where the call does not say (D1), and whether the policy may retry on the pinned backend (D2). */
+  readonly pin: 'strict' | 'first-attempt';
+  readonly pinSameBackendRetry: boolean;
+  /** A client's connection is lost; null: none is. */
+  readonly clientLost: { readonly at: number; readonly connection: number } | null;
   /** When the proxy ends what is left (D35); null: never. */
   readonly abandonAt: number | null;
 }

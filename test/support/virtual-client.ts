@@ -191,7 +191,9 @@ export class VirtualClient {
     this.wire.start();
   }
 
-  call(number: number, plan: ClientCallPlan): Caller {
+  /** Null: its connection is gone. */
+  call(number: number, plan: ClientCallPlan): Caller | null {
+    if (!this.wire.client.connection.ready) return null;
     return new Caller(this.wire, this.time, number, plan);
   }
 }

@@ -47,6 +47,9 @@ function script(changes: Partial<RunScript>): RunScript {
     warmup: 20,
     backends: [plainBackend, plainBackend],
     calls: [plainCall],
+    pin: 'strict',
+    pinSameBackendRetry: false,
+    clientLost: null,
     abandonAt: null,
     ...changes,
   };

@@ -182,8 +182,8 @@ export class VirtualProxy {
       relay: createRelayBudget(limits.relay),
       prefix: 'hedgerow-',
       directives: true,
-      pin: 'strict',
-      pinSameBackendRetry: false,
+      pin: script.pin,
+      pinSameBackendRetry: script.pinSameBackendRetry,
       maxMessageSize: null,
       notes: createNotes('hedgerow-', true),
       authority: { kind: 'client' },
@@ -242,10 +242,15 @@ export class VirtualProxy {
     for (const backend of this.backends) backend.begin();
     script.calls.forEach((plan, number) => {
       time.alarms.set(start + plan.at, () => {
-        const client = this.clients[plan.connection];
-        if (client !== undefined) callers[number] = client.call(number, plan);
+        const caller = this.clients[plan.connection]?.call(number, plan) ?? null;
+        if (caller !== null) callers[number] = caller;
       });
     });
+    const { clientLost } = script;
+    if (clientLost !== null)
+      time.alarms.set(start + clientLost.at, () =>
+        this.clients[clientLost.connection]?.wire.cut('the client was lost'),
+      );
     if (script.abandonAt !== null)
       time.alarms.set(start + script.abandonAt, () => {
         for (const { atProxy } of this.clients) atProxy.abandonCalls();
