@@ -8,6 +8,7 @@ import { type Account, nothingSeen } from '../../../src/policy/account.js';
 import { type Step, transition } from '../../../src/policy/call.js';
 import { type CallState, createCall } from '../../../src/policy/call-state.js';
 import { audit } from '../../../src/policy/invariants.js';
+import type { Throttle } from '../../../src/policy/throttle.js';
 import type {
   AttemptId,
   BufferLimit,
@@ -58,6 +59,8 @@ export interface Setting {
   readonly policy?: 'on' | 'off';
   readonly placement?: Placement;
   readonly maxTransparent?: number;
+  /** A real bucket, in the place of `shut`; what the call counts is applied to it. */
+  readonly throttle?: Throttle;
 }
 
 const startAt = 1_000_000;
@@ -147,10 +150,13 @@ export class Script {
     const env = {
       now: this.clock(),
       random: () => this.random,
-      throttled: (debit: boolean) => (debit ? this.shut.after : this.shut.before),
+      throttled: (debit: boolean) =>
+        this.setting.throttle?.isShut(debit) ?? (debit ? this.shut.after : this.shut.before),
     };
     const step = transition(this.state, event, env);
     this.take(event, step, env);
+    for (const decision of step.decisions)
+      if (decision.type === 'countThrottle') this.setting.throttle?.count(decision.as);
     return step.decisions.map(inWords);
   }
 
