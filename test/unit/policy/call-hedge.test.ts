@@ -232,7 +232,7 @@ describe('hedges that fail', () => {
     expect(call.fails(2, { reach: 'refused' })).toEqual(['debit', 'hedge 3']);
   });
 
-  it('a hedge that is dropped sends no further one, takes no token and ends nobody else', () => {
+  it('SM-31: a hedge that is dropped sends no further one, takes no token and ends nobody else', () => {
     const call = begun();
     call.wakes();
     expect(call.fails(2, { reach: 'dropped', by: 'proxy' })).toEqual([]);

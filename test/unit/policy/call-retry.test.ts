@@ -160,7 +160,7 @@ describe('retry', () => {
     expect(call.fails(3, { reach: 'unplaced', by: 'proxy' })).toEqual(['debit', 'finish 1 attempts_exhausted']);
   });
 
-  it('a drop ends the call at once, free, with the real status if there is one', () => {
+  it('SM-31: a drop ends the call at once, free, with the real status if there is one', () => {
     const dropped = { reach: 'dropped', by: 'proxy' } as const;
     const first = new Script();
     first.start();

@@ -49,7 +49,7 @@ describe('the throttle', () => {
     expect(call.fails(1)).toEqual(['finish 1 no_policy']);
   });
 
-  it('takes the debit of the last attempt too, and is not what stops it', () => {
+  it('SM-33: takes the debit of the last attempt too, and is not what stops it', () => {
     const call = new Script({ plan: retryPlan({ maxAttempts: 2 }) });
     call.start();
     call.fails(1);
