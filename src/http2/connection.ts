@@ -75,6 +75,10 @@ class ConnectionCore implements Http2Connection {
     return this.table.size;
   }
 
+  get callFrames(): number {
+    return this.receiver.callFrames;
+  }
+
   get room(): number {
     if (this.role !== 'client' || !this.ready) return 0;
     const { table } = this;

@@ -17,6 +17,8 @@ export class Receiver implements FrameSink, SettingsTarget {
   settled = false;
   /** A GOAWAY went either way. */
   draining = false;
+  /** See Http2Connection. */
+  callFrames = 0;
   /** What the peer's GOAWAY said, for the words of a later loss; empty before. */
   farewell = '';
 
@@ -88,8 +90,10 @@ export class Receiver implements FrameSink, SettingsTarget {
       return this.faults.connection(PROTOCOL_ERROR, 'the first frame is not SETTINGS');
     switch (type) {
       case FrameType.DATA:
+        this.callFrames += 1;
         return this.messages.onData(flags, streamId, chunk, start, end);
       case FrameType.HEADERS:
+        this.callFrames += 1;
         return this.messages.onHeaders(flags, streamId, chunk, start, end);
       case FrameType.WINDOW_UPDATE:
         return this.onWindowUpdate(streamId, chunk, start, end);

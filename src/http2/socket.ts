@@ -22,6 +22,8 @@ export interface SocketOptions {
 /** A connection on a socket. */
 export interface SocketBinding {
   readonly connection: Http2Connection;
+  /** When bytes last came from the peer (clock ms); before any, when the binding was made. */
+  readonly lastReadAt: number;
   /** Sends our preface and begins to read. Call once, when the owner is ready for events. */
   start(): void;
   /**
@@ -51,6 +53,7 @@ export function bindSocket(socket: Socket, options: SocketOptions): SocketBindin
 
 class Binding implements SocketBinding, ConnectionEvents {
   readonly connection: Http2Connection;
+  lastReadAt: number;
   private readonly socket: Socket;
   private readonly options: SocketOptions;
   private readonly events: SocketEvents;
@@ -67,11 +70,13 @@ class Binding implements SocketBinding, ConnectionEvents {
     this.socket = socket;
     this.options = options;
     this.events = options.events;
+    this.lastReadAt = options.clock.now();
     this.connection = options.create(this);
   }
 
   start(): void {
     const { socket, connection, options } = this;
+    const { clock } = options;
     socket.on('error', (error) => this.fault(describe(error)));
     socket.on('close', () => this.onClose());
     // A peer that half-closes has ended the connection: no stream can go on (RFC 9113 9.1).
@@ -85,7 +90,10 @@ class Binding implements SocketBinding, ConnectionEvents {
     const timeout = options.prefaceTimeout ?? defaultPrefaceTimeout;
     this.arm(timeout, () => this.destroy(`no HTTP/2 preface and SETTINGS within ${timeout} ms`));
     connection.start();
-    socket.on('data', (chunk: Buffer) => connection.receive(chunk));
+    socket.on('data', (chunk: Buffer) => {
+      this.lastReadAt = clock.now();
+      connection.receive(chunk);
+    });
     // A listener that read the first bytes may have paused it.
     socket.resume();
   }

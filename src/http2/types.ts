@@ -127,6 +127,8 @@ export interface Http2Connection {
   readonly ready: boolean;
   /** Streams open now. */
   readonly openStreams: number;
+  /** HEADERS and DATA frames received so far: what tells a peer's own count of our PINGs to begin anew (gRFC A8). */
+  readonly callFrames: number;
   /** Client role: how many more streams the peer permits now; 0 while not ready, draining or out of ids. */
   readonly room: number;
   /** Client role: a new stream, or null where `room` is 0. Send its HEADERS in the same turn. */

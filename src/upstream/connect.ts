@@ -108,6 +108,10 @@ class SocketLink implements Link {
     });
   }
 
+  get lastReadAt(): number {
+    return this.binding?.lastReadAt ?? Number.NEGATIVE_INFINITY;
+  }
+
   end(): void {
     const { binding } = this;
     if (binding === null) {

@@ -1,6 +1,9 @@
 import type { Http2Connection, StreamEvents } from '../http2/types.js';
-import type { AlarmHandle, Alarms, Clock, Random } from '../runtime/ports.js';
+import { ErrorCode } from '../http2/types.js';
+import type { AlarmHandle, Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import { ConnectPace } from './backoff.js';
+import type { KeepaliveLimits } from './keepalive.js';
+import { type KeepaliveHome, KeepaliveWatch } from './keepalive-watch.js';
 import type { Dial } from './link.js';
 import { createSlot, type Slot } from './slot.js';
 import type { BackendChange, Generation, OpenedStream } from './types.js';
@@ -15,9 +18,12 @@ export interface ConnectionLimits {
   readonly backendConnections: number;
   /** After so many a connection is replaced: RFC 9113 5.1.1 has identifiers for 2^30, which is the most and the default. */
   readonly streamsPerConnection?: number;
+  /** Absent or null: no PINGs. */
+  readonly keepalive?: KeepaliveLimits | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly alarms: Alarms;
+  readonly turn: Turn;
 }
 
 /** Whose connections they are. */
@@ -35,6 +41,8 @@ export interface ConnectionSetOwner {
 }
 
 const streamIdentifiers = 2 ** 30;
+/** So many streams before a connection's last one its successor is connected, or half of them where they are few. */
+const successionReserve = 1000;
 /** A connection that lived this long (ms) was of use, even if it carried no call. */
 const usefulLife = 1000;
 /** A connection beyond the first that no call used for this long (ms), or up to twice as long, is closed. */
@@ -63,12 +71,21 @@ export class ConnectionSet {
   private hold: AlarmHandle | null = null;
   private spareAlarm: AlarmHandle | null = null;
   private stopping = false;
+  /** Null: no PINGs. */
+  private readonly watching: (KeepaliveHome & { keepalive: KeepaliveLimits }) | null;
+  /** Streams per connection, and how many of them are opened before a successor is connected. */
+  private readonly lastStream: number;
+  private readonly successionAt: number;
 
   constructor(limits: ConnectionLimits, dial: Dial, owner: ConnectionSetOwner) {
     this.limits = limits;
     this.dial = dial;
     this.owner = owner;
     this.pace = new ConnectPace(limits.connectBackoffMax, () => limits.random.next());
+    const { keepalive = null, clock, alarms, turn } = limits;
+    this.watching = keepalive === null ? null : { keepalive, clock, alarms, turn };
+    this.lastStream = limits.streamsPerConnection ?? streamIdentifiers;
+    this.successionAt = this.lastStream - Math.min(successionReserve, Math.floor(this.lastStream / 2));
   }
 
   // === What it is like ===
@@ -110,11 +127,8 @@ export class ConnectionSet {
     const stream = slot?.connection?.openStream(events) ?? null;
     if (slot === null || slot.connection === null || stream === null) return null;
     slot.opened += 1;
-    if (slot.opened >= (this.limits.streamsPerConnection ?? streamIdentifiers)) {
-      slot.useful = true;
-      this.leave(slot);
-      this.retire(slot);
-    }
+    slot.watch?.opened();
+    if (slot.opened >= this.successionAt) this.succeed(slot);
     return { stream, connection: slot.connection };
   }
 
@@ -122,7 +136,7 @@ export class ConnectionSet {
   connectIfShort(): void {
     if (this.stopping || this.connecting !== null || this.hold !== null) return;
     const { up, owner, limits } = this;
-    if (up.length === 0) {
+    if (up.every((slot) => this.isLeaving(slot))) {
       this.connect();
       return;
     }
@@ -185,11 +199,36 @@ export class ConnectionSet {
     slot.connection = connection;
     slot.generation = this.generation;
     slot.upAt = this.limits.clock.now();
+    const { watching } = this;
+    if (watching !== null)
+      slot.watch = new KeepaliveWatch(watching, slot.link, connection, (why) => this.cut(slot, why));
     this.up.push(slot);
     this.pace.connected();
     this.lastError = null;
     this.report('connected', slot.generation, 'connected');
+    for (const old of this.up.filter((one) => this.isLeaving(one))) this.resign(old);
     this.watchSpares();
+  }
+
+  // === A connection whose stream identifiers run out (RFC 9113 5.1.1) ===
+
+  private isLeaving(slot: Slot): boolean {
+    return slot.opened >= this.successionAt;
+  }
+
+  /** Has its successor connected while it still serves; ends with the last identifier, whether or not that is up. */
+  private succeed(slot: Slot): void {
+    if (slot.opened >= this.lastStream) {
+      slot.useful = true;
+      this.leave(slot);
+      this.retire(slot);
+    } else if (slot.opened === this.successionAt) this.connectIfShort();
+  }
+
+  /** Its successor is up. */
+  private resign(slot: Slot): void {
+    this.up.splice(this.up.indexOf(slot), 1);
+    this.retire(slot);
   }
 
   // === A link's events ===
@@ -205,10 +244,11 @@ export class ConnectionSet {
 
   /** RFC 9113 6.8: no new streams; those that the peer took go on. */
   private onGoaway(slot: Slot, code: number, debug: string): void {
+    const remedy = code === ErrorCode.ENHANCE_YOUR_CALM && debug === 'too_many_pings' ? this.calmDown(slot) : '';
     if (slot.phase !== 'up') return;
     // Streams that the peer did not take have been told before.
-    if (slot.connection !== null && slot.connection.openStreams > 0) slot.useful = true;
-    const said = `the backend sent GOAWAY with code ${code}${debug === '' ? '' : ` (${debug})`}`;
+    if (remedy !== '' || (slot.connection !== null && slot.connection.openStreams > 0)) slot.useful = true;
+    const said = `the backend sent GOAWAY with code ${code}${debug === '' ? '' : ` (${debug})`}${remedy}`;
     this.leave(slot);
     this.retire(slot);
     this.report('draining', slot.generation, said);
@@ -235,7 +275,28 @@ export class ConnectionSet {
     }
   }
 
+  /**
+   * The backend finds our PINGs too many: its interval doubles (gRFC A8), and the connection was no failure of its. Returns
+   * words for the log.
+   */
+  private calmDown({ watch }: Slot): string {
+    const { watching } = this;
+    const after = watch?.pingedAfter ?? null;
+    if (after === null || watching === null) return '';
+    // Connections that were pinged alike and say so one after another double it once.
+    const time = Math.max(watching.keepalive.time, 2 * after);
+    watching.keepalive = { ...watching.keepalive, time };
+    return `: PINGs to it now wait for ${time} ms of silence; let the backend permit them, or raise --keepalive-time or lower --keepalive-max-pings`;
+  }
+
+  /** It is up or retired, and does not answer: its streams are lost in this turn. */
+  private cut(slot: Slot, detail: string): void {
+    this.fail(slot, detail);
+    slot.link.destroy(detail);
+  }
+
   private onClosed(slot: Slot, detail: string): void {
+    slot.watch?.stop();
     this.fail(slot, detail);
     if (slot.phase === 'retired') this.report('closed', slot.generation, detail);
     this.slots.splice(this.slots.indexOf(slot), 1);
@@ -259,6 +320,7 @@ export class ConnectionSet {
 
   private bury(slot: Slot): void {
     this.clear(slot.timeout);
+    slot.watch?.stop();
     slot.phase = 'gone';
   }
 

@@ -17,6 +17,8 @@ export interface LinkEvents {
 export interface Link {
   /** What it waits for, for the words of a timeout. */
   readonly stage: 'a TCP connection' | 'the TLS handshake' | 'HTTP/2 SETTINGS';
+  /** When bytes last came on it (clock ms). */
+  readonly lastReadAt: number;
   /** Says goodbye (GOAWAY), writes what is pending, closes. Streams still open are lost. */
   end(): void;
   /** Closes now; streams still open are lost, with these words. */

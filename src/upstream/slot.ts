@@ -1,5 +1,6 @@
 import type { Http2Connection } from '../http2/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
+import type { KeepaliveWatch } from './keepalive-watch.js';
 import type { Link } from './link.js';
 import type { Generation } from './types.js';
 
@@ -23,6 +24,8 @@ export interface Slot {
   useful: boolean;
   /** Of the connect. */
   readonly timeout: AlarmHandle;
+  /** Null while connecting, and where there is no keepalive. */
+  watch: KeepaliveWatch | null;
   /** Streams opened so far, and how many they were when spare connections were last looked for. */
   opened: number;
   openedBefore: number;
@@ -38,6 +41,7 @@ export function createSlot(link: Link, timeout: AlarmHandle): Slot {
     upAt: 0,
     useful: false,
     timeout,
+    watch: null,
     opened: 0,
     openedBefore: -1,
   };

@@ -87,6 +87,9 @@ class Passing implements Http2Connection {
   get openStreams(): number {
     return this.inner.openStreams;
   }
+  get callFrames(): number {
+    return this.inner.callFrames;
+  }
   get room(): number {
     return this.inner.room;
   }

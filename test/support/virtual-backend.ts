@@ -193,6 +193,7 @@ export class VirtualBackend {
     }
     return {
       stage: 'a TCP connection',
+      lastReadAt: 0,
       end: () => wire?.end(wire.client, 'the connection was closed by us'),
       destroy: (detail) => {
         if (wire === null) this.later(0, () => close(detail));

@@ -26,6 +26,11 @@ export class FakeStream implements Http2Stream {
 /** One connection as the engine presents it, moved by the test. Keeps the engine's order of events. */
 export class FakeLink implements Link, Http2Connection {
   stage: Link['stage'] = 'a TCP connection';
+  /** Both moved by the test. */
+  lastReadAt = 0;
+  callFrames = 0;
+  /** What is to be done at the answer to each PING that has not been answered. */
+  readonly pings: (() => void)[] = [];
   readonly events: LinkEvents;
   readonly role = 'client';
   /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS. */
@@ -129,7 +134,9 @@ export class FakeLink implements Link, Http2Connection {
     return 0;
   }
   consume(): void {}
-  ping(): void {}
+  ping(onAck: () => void): void {
+    this.pings.push(onAck);
+  }
   takeOutput(): Uint8Array[] {
     return [];
   }

@@ -1,0 +1,110 @@
+import type { Http2Connection } from '../http2/types.js';
+import type { AlarmHandle, Alarms, Clock, Turn } from '../runtime/ports.js';
+import { answered, judge, type KeepaliveFacts, type KeepaliveLimits, type KeepaliveState, quiet } from './keepalive.js';
+import type { Link } from './link.js';
+
+/** What the watches of one backend share. */
+export interface KeepaliveHome {
+  readonly clock: Clock;
+  readonly alarms: Alarms;
+  readonly turn: Turn;
+  /** In force now: `time` grows where the backend says too_many_pings (gRFC A8). */
+  readonly keepalive: KeepaliveLimits;
+}
+
+/**
+ * Keeps watch over one connection: one alarm at most, set while streams are open, moved only when it rings. Reads move
+ * nothing; when the alarm rings it looks when the last one was.
+ */
+export class KeepaliveWatch {
+  /** The silence after which its last PING was sent (ms); null: none was. */
+  pingedAfter: number | null = null;
+
+  private readonly home: KeepaliveHome;
+  private readonly link: Link;
+  private readonly connection: Http2Connection;
+  private readonly onLost: (detail: string) => void;
+  private state: KeepaliveState = quiet;
+  private busySince = Number.NEGATIVE_INFINITY;
+  private alarm: AlarmHandle | null = null;
+  /** The time is over, and what has been read in this turn is waited for. */
+  private confirming = false;
+  private stopped = false;
+  private readonly ring = (): void => {
+    this.alarm = null;
+    this.look(false);
+  };
+
+  /** @param onLost the peer does not answer; the watch is over */
+  constructor(home: KeepaliveHome, link: Link, connection: Http2Connection, onLost: (detail: string) => void) {
+    this.home = home;
+    this.link = link;
+    this.connection = connection;
+    this.onLost = onLost;
+  }
+
+  /** A stream has been opened; its HEADERS need not be sent yet. */
+  opened(): void {
+    // The hot path: calls are open already, and the alarm is set.
+    if (this.connection.openStreams > 1 && this.alarm !== null) return;
+    const { clock, keepalive } = this.home;
+    const now = clock.now();
+    // Calls that give up one after another on a peer that says nothing are one silence.
+    if (this.connection.openStreams === 1 && this.link.lastReadAt >= this.busySince) this.busySince = now;
+    if (this.alarm !== null || this.confirming) return;
+    // Never at once: a PING before its HEADERS would reach the peer while no stream is open there.
+    this.arm(Math.max(now, this.busySince + keepalive.time));
+  }
+
+  /** The connection has ended. */
+  stop(): void {
+    this.stopped = true;
+    if (this.alarm !== null) this.home.alarms.cancel(this.alarm);
+    this.alarm = null;
+  }
+
+  private look(confirmed: boolean): void {
+    const { clock, turn, keepalive } = this.home;
+    const { state, step } = judge(this.state, this.facts, clock.now(), keepalive);
+    this.state = state;
+    switch (step.kind) {
+      case 'rest':
+        return;
+      case 'wait':
+        this.arm(step.at);
+        return;
+      case 'ping':
+        this.pingedAfter = keepalive.time;
+        this.arm(step.at);
+        this.connection.ping(() => {
+          this.state = answered(this.state, this.connection.callFrames, clock.now());
+        });
+        return;
+      case 'lost':
+        if (confirmed) {
+          this.stop();
+          this.onLost(`no answer to a keepalive PING within ${keepalive.timeout} ms`);
+          return;
+        }
+        // Where this process itself stood still, the answer may be there and not be read yet.
+        this.confirming = true;
+        turn.atEnd(() => {
+          this.confirming = false;
+          if (!this.stopped) this.look(true);
+        });
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+
+  private get facts(): KeepaliveFacts {
+    const { connection, link, busySince } = this;
+    const { openStreams, callFrames } = connection;
+    return { openStreams, callFrames, busySince, lastReadAt: link.lastReadAt };
+  }
+
+  private arm(at: number): void {
+    this.alarm = this.home.alarms.set(at, this.ring);
+  }
+}
