@@ -55,6 +55,8 @@ export interface CallFacts {
   /** Of the client or the config, whichever is sooner. */
   readonly deadline: number;
   readonly pins: Pick<RunScript, 'pin' | 'pinSameBackendRetry'>;
+  /** A bucket may keep attempts from being made. */
+  readonly throttled: boolean;
 }
 
 /** What the config text says of one method. */
@@ -177,6 +179,7 @@ function endingOf(entry: LogEntry, moment: Moment): StreamEnding | null {
 /** All calls that reached the proxy, by their number in the script. */
 export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFacts[] {
   const policies = policiesOf(script.config);
+  const throttled = throttlingOf(script.config) !== null;
   const calls = new Map<number, CallFacts>();
   const streams = new Map<number, StreamFacts>();
   proxy.log.entries.forEach((entry, index) => {
@@ -193,7 +196,7 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
         const timeouts = [plan.timeout, policy.timeout].filter((one) => one !== null);
         const deadline = entry.at + Math.min(Number.POSITIVE_INFINITY, ...timeouts);
         calls.set(call, {
-          ...{ call, plan, caller, policy, arrived: moment, deadline, gone: null, pins: script },
+          ...{ call, plan, caller, policy, arrived: moment, deadline, gone: null, pins: script, throttled },
           ...{ streams: [], told: [], toldBytes: [], requestBytes: [], records: [] },
         });
         return;

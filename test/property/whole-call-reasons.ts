@@ -32,9 +32,18 @@ export function brokenReason(facts: CallFacts, script: RunScript, complain: (wha
     if (firstOf(toldLines, 'hedgerow-retries') !== String(record.retries)) complain('told other retries than recorded');
   }
   if ((reason === 'ok') !== (code === 0)) complain(`status ${code} for reason ${reason}`);
+  const [last] = heard(facts).filter(({ end: one }) => one?.proof !== 'unsent');
+  if (lastWords.has(reason) && last !== undefined && last.end?.code !== code)
+    complain(`told status ${code}, the last attempt that was answered ended ${last.end?.code}`);
   const why = misfit(reason, facts, script, end?.at ?? 0);
   if (why !== null) complain(`stop reason ${reason}: ${why}`);
 }
+
+/** Reasons for which the client is told the status of the last attempt that a backend spoke for (A6; D12, No backend). */
+const lastWords: ReadonlySet<StopReason> = new Set<StopReason>([
+  ...(['fatal_status', 'no_policy', 'attempts_exhausted', 'throttled', 'pushback', 'buffer_exceeded'] as const),
+  ...(['backoff_beyond_deadline', 'pinned', 'backend_lost', 'committed'] as const),
+]);
 
 /** Ends that the proxy heard, the last one first. */
 function heard({ streams }: CallFacts): StreamFacts[] {
@@ -79,6 +88,8 @@ function misfit(reason: StopReason, facts: CallFacts, script: RunScript, endedAt
     case 'backoff_beyond_deadline':
       return unless(deadline !== Number.POSITIVE_INFINITY && endedAt < deadline, 'there was time');
     case 'deadline_exceeded':
+      if (attempts.length > 0 && attempts.every((attempt) => attempt.endedAt < deadline))
+        return 'nothing was in flight: the call waited for what it could not do in time';
       return unless(endedAt === deadline, `${deadline - endedAt} ms were left`);
     case 'client_cancelled':
       return unless(facts.gone !== null, 'its client was there');

@@ -1,5 +1,6 @@
 import { allOf } from '../support/call-log.js';
-import { type CallFacts, endOf, hasPolicy, recordOf } from './whole-call-facts.js';
+import { type CallFacts, endOf, hasPolicy, strictPin } from './whole-call-facts.js';
+import { brokenHedges } from './whole-call-hedges.js';
 
 /** Rounding of decimal milliseconds. */
 const hair = 1e-6;
@@ -28,7 +29,7 @@ export function brokenTimes(facts: CallFacts, complain: (what: string) => void):
   }
   if (!hasPolicy(facts)) return;
   if (facts.policy.kind === 'retry') retryWaits(facts, complain);
-  if (facts.policy.kind === 'hedge') hedgeWaits(facts, complain);
+  if (facts.policy.kind === 'hedge' && strictPin(facts) === null) brokenHedges(facts, complain);
 }
 
 /** One attempt after the other: each wait is the last pushback, or the next backoff since it (A6, Exponential Backoff). */
@@ -46,6 +47,7 @@ function retryWaits({ policy, streams, records }: CallFacts, complain: (what: st
       return;
     }
     const pushback = stream?.end?.pushback ?? 'none';
+    if (pushback === 'never') complain('a retry that was pushed back for good');
     if (typeof pushback === 'number') {
       waits = 0;
       if (wait !== pushback) complain(`a retry after ${wait} ms, pushed back by ${pushback}`);
@@ -56,31 +58,4 @@ function retryWaits({ policy, streams, records }: CallFacts, complain: (what: st
     if (wait < base * 0.8 - hair || wait > base * 1.2 + hair)
       complain(`retry ${i + 1} after ${wait} ms where the backoff is ${base} ms`);
   });
-}
-
-/** Hedges leave hedgingDelay apart, sooner after a failure, later after a pushback, and never together with more than that. */
-function hedgeWaits({ policy, streams, records }: CallFacts, complain: (what: string) => void): void {
-  const hedges = (records[0]?.record.attempts ?? []).filter(({ cause }) => cause !== 'transparent');
-  const ends = streams.map(({ end }) => end).filter((end) => end !== null);
-  hedges.forEach((hedge, i) => {
-    const before = hedges[i - 1];
-    if (before === undefined) return;
-    const wait = hedge.startedAt - before.startedAt;
-    const unplaced = (records[0]?.record.attempts ?? []).some(({ backend, endedAt, startedAt }) => {
-      return backend === null && endedAt >= before.startedAt && endedAt <= hedge.startedAt && startedAt <= endedAt;
-    });
-    const touched =
-      unplaced ||
-      ends.some(({ at, pushback }) =>
-        typeof pushback === 'number' ? at <= hedge.startedAt : at >= before.startedAt && at <= hedge.startedAt,
-      );
-    if (!touched && Math.abs(wait - policy.delay) > hair)
-      complain(`hedge ${i} left ${wait} ms after the one before, where the delay is ${policy.delay} ms`);
-  });
-}
-
-/** The record's times lie within the call's. */
-export function recordedTimes(facts: CallFacts): boolean {
-  const record = recordOf(facts);
-  return record?.attempts.every(({ startedAt, endedAt }) => startedAt <= endedAt && endedAt <= record.endedAt) ?? true;
 }

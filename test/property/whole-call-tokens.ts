@@ -1,14 +1,7 @@
 import type { RunScript } from '../support/call-script.js';
 import type { VirtualProxy } from '../support/virtual-proxy.js';
-import {
-  type CallFacts,
-  endOf,
-  type Moment,
-  recordOf,
-  type StreamFacts,
-  strictPin,
-  throttlingOf,
-} from './whole-call-facts.js';
+import { endsSeen } from './whole-call-ends.js';
+import { type CallFacts, recordOf, strictPin, throttlingOf } from './whole-call-facts.js';
 
 /** One count that A6 asks for, and when. */
 interface Count {
@@ -94,58 +87,18 @@ function shutAttempts(facts: CallFacts, max: number, most: (at: number) => numbe
 
 /** What one call is to count. */
 export function countsOf(facts: CallFacts): Count[] {
-  const { call, policy, deadline, streams } = facts;
-  const over = endOf(facts);
-  const record = recordOf(facts);
+  const { call, policy, deadline } = facts;
   const counts: Count[] = [];
-  let refusals = 0;
-  const inOrder = streams
-    .map((stream) => ({ stream, seen: whenSeen(facts, stream) }))
-    .sort((a, b) => (a.seen?.index ?? 0) - (b.seen?.index ?? 0));
-  for (const { stream, seen } of inOrder) {
-    const { end } = stream;
-    if (end === null || seen === null) continue;
-    if (over !== null && over.index < seen.index) continue;
-    const { at } = seen;
+  for (const { end, at, repeated } of endsSeen(facts)) {
     if (end.code === 0) {
       if (at < deadline) counts.push({ at, as: 'success', call });
-      continue;
-    }
-    if (at < deadline && end.proof !== 'none' && isRepeated(facts, stream, at, refusals)) {
-      if (end.proof === 'refused') refusals += 1;
-      continue;
-    }
-    if (policy.codes.has(end.code) || end.pushback === 'never') counts.push({ at, as: 'failure', call });
+    } else if (!repeated && (policy.codes.has(end.code) || end.pushback === 'never'))
+      counts.push({ at, as: 'failure', call });
   }
   // What found no backend left nothing on the wire: the record alone tells of it. A strict pin that cannot be had and a drop take none.
-  for (const { result, message, endedAt } of record?.attempts ?? []) {
+  for (const { result, message, endedAt } of recordOf(facts)?.attempts ?? []) {
     if (result !== 'unplaced' || /--queue-limit/.test(message) || strictPin(facts) !== null) continue;
     if (policy.codes.has(14)) counts.push({ at: endedAt, as: 'failure', call });
   }
   return counts;
-}
-
-/** A6, Transparent retries: at once for what never left, one time for what was refused, unless response headers came. */
-function isRepeated(facts: CallFacts, { end, headers }: StreamFacts, at: number, refusals: number): boolean {
-  const record = recordOf(facts);
-  if (headers !== null || (end?.proof === 'refused' && refusals > 0)) return false;
-  // Whether a buffer had committed the call by then shows in nothing but what followed.
-  const attempts = record?.attempts ?? [];
-  if (end?.proof === 'refused' && record?.commit?.startsWith('buffer') === true)
-    return attempts.some(({ cause, startedAt }) => cause === 'transparent' && startedAt === at);
-  return true;
-}
-
-/** An end is seen when the client's engine has taken all of the answer before it; null: never. */
-function whenSeen({ told, toldBytes }: CallFacts, { end, dropped, answerBytes, headers }: StreamFacts): Moment | null {
-  if (end === null || (dropped !== null && dropped.index < end.index)) return null;
-  if (headers === null || told.length === 0) return end;
-  const owed = answerBytes.reduce((sum, { bytes, index }) => (index < end.index ? sum + bytes : sum), 0);
-  let taken = 0;
-  if (owed === 0) return end;
-  for (const piece of toldBytes) {
-    taken += piece.bytes;
-    if (taken >= owed) return piece.index > end.index ? piece : end;
-  }
-  return null;
 }
