@@ -13,8 +13,10 @@ import {
   responseLines,
   settings,
   settingsAck,
+  Type,
   windowUpdate,
 } from '../../support/frames.js';
+import { fuzz, fuzzTimeout } from '../../support/fuzz.js';
 import { fields, Recorder } from '../../support/recorder.js';
 
 const last = endHeaders | endStream;
@@ -44,6 +46,26 @@ function attack(role: Role, chunks: readonly Uint8Array[], begun: boolean): void
   expect(core.connection.openStreams).toBe(0);
   expect(output).toBeGreaterThanOrEqual(0);
 }
+
+/** All that a core says of these chunks, to its owner and to its peer. */
+function told(role: Role, chunks: readonly Uint8Array[]): string[] {
+  const core = Recorder.ready(role);
+  if (role === 'client') for (let i = 0; i < 3; i += 1) core.request(i === 0);
+  core.receive(...chunks);
+  return [...core.events(), ...core.sent()];
+}
+
+/** Bytes that are likely to mean something to HPACK: opcodes, short lengths, indices of entries there are. */
+const meaningfulBlock = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(0x82, 0x83, 0x86, 0x88, 0xbe, 0xbf, 0x40, 0x41, 0x48, 0x00, 0x0f, 0x10, 0x20, 0x3f, 0x81, 0x61),
+      fc.integer({ min: 0, max: 8 }),
+      fc.nat({ max: 255 }),
+    ),
+    { maxLength: 80 },
+  )
+  .map((bytes) => Buffer.from(bytes));
 
 const anyRole = fc.constantFrom<Role>('client', 'server');
 
@@ -85,32 +107,34 @@ const valid: Record<Role, Buffer> = {
   ]),
 };
 
-describe('whatever bytes come, the core neither throws nor says more of a stream after its end', () => {
+describe('whatever bytes come, the core neither throws nor says more of a stream after its end', {
+  timeout: fuzzTimeout,
+}, () => {
   it('random bytes', () => {
-    fc.assert(
+    fuzz(
       fc.property(
         anyRole,
         fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 10 }),
         fc.boolean(),
         (role, chunks, begun) => attack(role, chunks, begun),
       ),
-      { numRuns: 2000 },
+      2000,
     );
   });
 
   it('random bytes after a valid preface', () => {
-    fc.assert(
+    fuzz(
       fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 10 }), (chunks) =>
         attack('server', [preface, settings(), settingsAck, ...chunks], false),
       ),
-      { numRuns: 1000 },
+      1000,
     );
   });
 
   it('random frames', () => {
-    fc.assert(
+    fuzz(
       fc.property(anyRole, fc.array(anyFrame, { maxLength: 30 }), (role, frames) => attack(role, frames, true)),
-      { numRuns: 4000 },
+      4000,
     );
   });
 
@@ -120,7 +144,7 @@ describe('whatever bytes come, the core neither throws nor says more of a stream
       kind: fc.constantFrom('flip' as const, 'cut' as const, 'double' as const),
       value: fc.integer({ min: 1, max: 255 }),
     });
-    fc.assert(
+    fuzz(
       fc.property(
         anyRole,
         fc.array(anyChange, { minLength: 1, maxLength: 5 }),
@@ -139,7 +163,48 @@ describe('whatever bytes come, the core neither throws nor says more of a stream
           attack(role, chunks, true);
         },
       ),
-      { numRuns: 4000 },
+      4000,
+    );
+  });
+
+  it('header blocks of random bytes, in one frame or more', () => {
+    const anyBlock = fc
+      .record({
+        id: fc.constantFrom(1, 3, 5, 7),
+        bytes: fc.oneof(meaningfulBlock, fc.constantFrom(block(requestLines), block(responseLines))),
+        cut: fc.nat({ max: 60 }),
+        end: fc.boolean(),
+      })
+      .map(({ id, bytes, cut, end }) => {
+        const flags = end ? endStream : 0;
+        if (cut >= bytes.length) return frame(Type.headers, flags | endHeaders, id, bytes);
+        const first = frame(Type.headers, flags, id, bytes.subarray(0, cut));
+        return Buffer.concat([first, frame(Type.continuation, endHeaders, id, bytes.subarray(cut))]);
+      });
+    fuzz(
+      fc.property(anyRole, fc.array(anyBlock, { maxLength: 12 }), (role, frames) => attack(role, frames, true)),
+      4000,
+    );
+  });
+
+  it('random frames are the same however they are split', () => {
+    fuzz(
+      fc.property(
+        anyRole,
+        fc.array(fc.oneof(anyFrame, fc.constantFrom(valid.server, valid.client)), { maxLength: 12 }),
+        fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 20 }),
+        (role, frames, pieces) => {
+          const bytes = Buffer.concat(frames);
+          const chunks: Buffer[] = [];
+          for (let at = 0, i = 0; at < bytes.length; i += 1) {
+            const size = pieces[i % pieces.length] ?? 1;
+            chunks.push(bytes.subarray(at, at + size));
+            at += size;
+          }
+          expect(told(role, chunks)).toEqual(told(role, [bytes]));
+        },
+      ),
+      2000,
     );
   });
 

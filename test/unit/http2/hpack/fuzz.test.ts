@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { createHpackDecoder } from '../../../../src/http2/hpack/decoder.js';
 import { createHpackEncoder } from '../../../../src/http2/hpack/encoder.js';
 import type { HpackDecoder } from '../../../../src/http2/hpack/types.js';
+import type { HeaderField } from '../../../../src/http2/types.js';
+import { fuzz, fuzzTimeout } from '../../../support/fuzz.js';
+import { PlainDecoder } from '../../../support/plain-hpack.js';
 import { decode, encoded, fields, noLimit } from './codec.js';
 
 const tableSize = 1000;
@@ -54,14 +57,14 @@ const meaningful = fc
   )
   .map((data) => Uint8Array.from(data));
 
-describe('a decoder', () => {
+describe('a decoder', { timeout: fuzzTimeout }, () => {
   test('never throws on random blocks, and its first error is final', () => {
-    fc.assert(
+    fuzz(
       fc.property(fc.array(fc.oneof(block, meaningful), { maxLength: 6 }), limits, (blocks, limit) => {
         const decoder = createHpackDecoder(tableSize);
         for (const one of blocks) if (!survives(decoder, one, limit)) break;
       }),
-      { numRuns: 3000 },
+      3000,
     );
   });
 
@@ -71,7 +74,7 @@ describe('a decoder', () => {
       cut: fc.nat(4),
       put: fc.uint8Array({ maxLength: 4 }),
     });
-    fc.assert(
+    fuzz(
       fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), limits, (changes, limit) => {
         const decoder = createHpackDecoder(tableSize);
         let changed: Uint8Array = sample;
@@ -79,7 +82,7 @@ describe('a decoder', () => {
           changed = Buffer.concat([changed.subarray(0, at), put, changed.subarray(at + cut)]);
         if (survives(decoder, changed, limit)) survives(decoder, sample, limit);
       }),
-      { numRuns: 3000 },
+      3000,
     );
   });
 
@@ -92,14 +95,41 @@ describe('a decoder', () => {
   });
 
   test('gives the same for the same blocks, whatever stands around them', () => {
-    fc.assert(
+    fuzz(
       fc.property(fc.oneof(block, meaningful), block, block, (one, before, after) => {
         const around = Buffer.concat([before, one, after]);
         expect(
           createHpackDecoder(tableSize).decode(around, before.length, before.length + one.length, noLimit),
         ).toEqual(decode(createHpackDecoder(tableSize), one));
       }),
-      { numRuns: 1000 },
+      1000,
+    );
+  });
+
+  test('reads random blocks as a second decoder does, which was written apart from it', () => {
+    fuzz(
+      fc.property(fc.array(fc.oneof(block, meaningful, meaningful), { maxLength: 8 }), (blocks) => {
+        const decoder = createHpackDecoder(4096);
+        const plain = new PlainDecoder();
+        for (const one of blocks) {
+          const wanted = readPlainly(plain, one);
+          const result = decode(decoder, one);
+          expect(result.ok ? result.fields : null).toEqual(wanted);
+          if (wanted === null) return;
+        }
+      }),
+      5000,
     );
   });
 });
+
+/** The fields of a block; null where it is wrong. */
+function readPlainly(decoder: PlainDecoder, bytes: Uint8Array): HeaderField[] | null {
+  try {
+    return decoder
+      .decode(bytes)
+      .map(({ name, value, written }) => ({ name, value, neverIndexed: written === 'neverIndexed' }));
+  } catch {
+    return null;
+  }
+}
