@@ -88,7 +88,8 @@ export function readSettings(sources: SettingSources): ReadSettings {
     const settings = values as Settings; // every key of the table was set, each by its own kind
     const nameOf = (key: SettingKey): string => (given.find((source) => source.given.has(key))?.nameOf ?? flagOf)(key);
     judgeTogether(settings, sources.localAddresses ?? [], nameOf);
-    return { ok: true, settings: deepFreeze(settings), notes: strayVariables(sources.env) };
+    const notes = [...strayVariables(sources.env), ...idleSettings(settings)];
+    return { ok: true, settings: deepFreeze(settings), notes };
   } catch (error) {
     if (error instanceof Problem) return { ok: false, problem: error.message };
     throw error;
@@ -192,15 +193,37 @@ function judgeTogether(
   if (settings.listen.length === 0) throw new Problem(`${nameOf('listen')}: at least one address is needed`);
   judgeListeners(settings, nameOf('listen'));
   judgeBackends(settings, localAddresses, nameOf('backend'));
-  if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
-    const [has, lacks] =
-      settings.tlsCert === null ? (['tlsKey', 'tlsCert'] as const) : (['tlsCert', 'tlsKey'] as const);
+  judgeTls(settings, nameOf);
+}
+
+function judgeTls(settings: Settings, nameOf: (key: SettingKey) => string): void {
+  for (const [cert, key] of [
+    ['tlsCert', 'tlsKey'],
+    ['backendCert', 'backendKey'],
+  ] as const) {
+    if ((settings[cert] === null) === (settings[key] === null)) continue;
+    const [has, lacks] = settings[cert] === null ? [key, cert] : [cert, key];
     throw new Problem(`${nameOf(has)} needs ${flagOf(lacks)} beside it`);
   }
+  if (settings.tlsClientCa !== null && settings.tlsCert === null) {
+    throw new Problem(`${nameOf('tlsClientCa')} needs --tls-cert and --tls-key beside it`);
+  }
   // Cleartext where someone took the trouble to name a CA would be the worst reading.
-  for (const key of ['backendCa', 'backendServerName'] as const) {
+  for (const key of ['backendCa', 'backendCert', 'backendServerName'] as const) {
     if (settings[key] !== null && !settings.backendTls) throw new Problem(`${nameOf(key)} needs --backend-tls on`);
   }
+}
+
+/** Settings that have no effect beside the others: no error, as what is asked for is kept. */
+function idleSettings({ forwarded, tlsClientCa, trustForwarded }: Settings): readonly string[] {
+  const idle: string[] = [];
+  if (forwarded === 'certificate' && tlsClientCa === null) {
+    idle.push('--forwarded certificate tells no certificate without --tls-client-ca: clients show none');
+  }
+  if (trustForwarded && forwarded === 'off') {
+    idle.push('--trust-forwarded has no effect without --forwarded: what clients send in those keys passes as it came');
+  }
+  return idle;
 }
 
 function judgeListeners({ listen }: Settings, name: string): void {

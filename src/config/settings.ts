@@ -167,6 +167,12 @@ export const settingTable = {
 
   tlsCert: optional('TLS', path, null, 'Certificate chain for clients, PEM; with --tls-key. Without, cleartext.'),
   tlsKey: optional('TLS', path, null, 'Its private key, PEM.'),
+  tlsClientCa: optional(
+    'TLS',
+    path,
+    null,
+    'CA certificates, PEM: clients must show a certificate of one of them. Without, they show none.',
+  ),
   backendTls: one('TLS', onOff, 'off', 'TLS to backends.'),
   backendCa: optional(
     'TLS',
@@ -174,6 +180,13 @@ export const settingTable = {
     null,
     "CA certificates that backends are checked against, PEM. Without, the system's.",
   ),
+  backendCert: optional(
+    'TLS',
+    path,
+    null,
+    'Our certificate chain for backends that ask for one, PEM; with --backend-key.',
+  ),
+  backendKey: optional('TLS', path, null, 'Its private key, PEM.'),
   backendServerName: optional(
     'TLS',
     host,
@@ -193,6 +206,24 @@ export const settingTable = {
     onOff,
     'on',
     "What clients ask for by the prefix's keys counts; off: the keys are removed and have no effect.",
+  ),
+  forwarded: one(
+    'Metadata',
+    choice(['off', 'address', 'certificate']),
+    'off',
+    "Tell backends the client's address in x-forwarded-for; certificate: its certificate too, in x-forwarded-client-cert.",
+  ),
+  trustForwarded: one(
+    'Metadata',
+    onOff,
+    'off',
+    'Keep what clients send in those two keys, ours after it; off: it is removed.',
+  ),
+  via: one(
+    'Metadata',
+    onOff,
+    'off',
+    'Send via: 2 hedgerow-ID to backends, and refuse a call that comes back with our own ID.',
   ),
 
   pin: one(

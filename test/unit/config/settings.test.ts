@@ -52,11 +52,12 @@ describe('names', () => {
     expect(settingKeys.map(flagOf).toSorted()).toEqual(
       (
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
-        '--backend-connections --backend-server-name --backend-tls --buffer-limit --client-buffer-limit --config ' +
-        '--connect-backoff-max --connect-timeout --directives --drain-timeout --listen --log-format --log-level --max-attempts-limit ' +
-        '--max-concurrent-streams --max-connections --max-header-list-size --max-message-size --metadata-prefix --per-call-buffer-limit ' +
-        '--pin --pin-same-backend-retry ' +
-        '--queue-limit --relay-buffer-limit --response-metadata --service-config --tls-cert --tls-key'
+        '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls --buffer-limit ' +
+        '--client-buffer-limit --config --connect-backoff-max --connect-timeout --directives --drain-timeout ' +
+        '--forwarded --listen --log-format --log-level --max-attempts-limit --max-concurrent-streams ' +
+        '--max-connections --max-header-list-size --max-message-size --metadata-prefix --per-call-buffer-limit ' +
+        '--pin --pin-same-backend-retry --queue-limit --relay-buffer-limit --response-metadata --service-config ' +
+        '--tls-cert --tls-client-ca --tls-key --trust-forwarded --via'
       ).split(' '),
     );
   });
@@ -85,12 +86,18 @@ describe('defaults', () => {
       drainTimeout: 30_000,
       tlsCert: null,
       tlsKey: null,
+      tlsClientCa: null,
       backendTls: false,
       backendCa: null,
+      backendCert: null,
+      backendKey: null,
       backendServerName: null,
       metadataPrefix: 'hedgerow',
       responseMetadata: true,
       directives: true,
+      forwarded: 'off',
+      trustForwarded: false,
+      via: false,
       pin: 'strict',
       pinSameBackendRetry: false,
       admin: { kind: 'tcp', host: '127.0.0.1', port: 9901 },
@@ -274,7 +281,10 @@ describe('one line with its place', () => {
     [{ file: '{"queueLimit": 1,}' }, 'h.json:1:17: JSON has no trailing commas: remove it'],
     [{ flags: ['--tls-cert', 'c.pem'] }, '--tls-cert needs --tls-key beside it'],
     [{ env: { HEDGEROW_TLS_KEY: 'k.pem' } }, 'HEDGEROW_TLS_KEY needs --tls-cert beside it'],
+    [{ flags: ['--tls-client-ca', 'ca.pem'] }, '--tls-client-ca needs --tls-cert and --tls-key beside it'],
     [{ flags: ['--backend-ca', 'ca.pem'] }, '--backend-ca needs --backend-tls on'],
+    [{ flags: ['--backend-key', 'k.pem', '--backend-tls'] }, '--backend-key needs --backend-cert beside it'],
+    [{ flags: ['--backend-key', 'k.pem', '--backend-cert', 'c.pem'] }, '--backend-cert needs --backend-tls on'],
     [{ flags: ['--listen', '127.0.0.1:1', '--listen', '127.0.0.1:1'] }, '--listen 127.0.0.1:1: given twice'],
   ])('%j', (given, line) => expect(problem(given)).toBe(line));
 
@@ -320,6 +330,13 @@ describe('one line with its place', () => {
       ok: true,
       notes: [expect.stringContaining('did you mean HEDGEROW_DRAIN_TIMEOUT?')],
     });
+  });
+
+  it.each([
+    [['--forwarded', 'certificate'], '--forwarded certificate tells no certificate without --tls-client-ca'],
+    [['--trust-forwarded'], '--trust-forwarded has no effect without --forwarded'],
+  ])('%j is noted: it has no effect alone', (flags, words) => {
+    expect(read({ flags })).toMatchObject({ ok: true, notes: [expect.stringContaining(words)] });
   });
 
   it('whatever the arguments, nothing is thrown and a problem is one line', () => {
