@@ -4,8 +4,10 @@ import { compileMethods } from './config/methods.js';
 import type { ServiceConfig } from './config/service-config.js';
 import type { Settings } from './config/settings.js';
 import { backendId } from './grpc/backend-id.js';
-import { createThrottle, type Throttle } from './policy/throttle.js';
+import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
+import { createThrottle, type Throttle } from './policy/throttle.js';
+import type { ClientTls } from './proxy/client-tls.js';
 import { createListener, type Listener } from './proxy/listener.js';
 import { createNotes } from './proxy/notes.js';
 import type { CallObserver } from './proxy/observer.js';
@@ -14,6 +16,7 @@ import { createRelayBudget } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
 import { bindServer } from './runtime/bind-server.js';
 import type { Alarms, Clock, Random, Turn } from './runtime/ports.js';
+import type { BackendTls } from './upstream/connect.js';
 import { createUpstreamPool } from './upstream/pool.js';
 import type { BackendChange, UpstreamPool } from './upstream/types.js';
 
@@ -25,11 +28,22 @@ export interface Ports {
   readonly turn: Turn;
 }
 
-/** What the files that the settings name hold, read by the process boundary; null where a setting names none. */
-export interface FileContents {
+/** For TLS with clients, PEM. */
+export interface ClientTlsFiles {
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
+  readonly tlsClientCa: string | null;
+}
+
+/** For TLS with backends, PEM. */
+export interface BackendTlsFiles {
   readonly backendCa: string | null;
+  readonly backendCert: string | null;
+  readonly backendKey: string | null;
+}
+
+/** What the files that the settings name hold, read by the process boundary; null where a setting names none. */
+export interface FileContents extends ClientTlsFiles, BackendTlsFiles {
   readonly adminToken: string | null;
 }
 
@@ -53,6 +67,10 @@ export interface App {
   readonly throttle: Pick<Throttle, 'state'>;
   /** Puts another service config in force, whole, between two calls: those in flight keep the one that they began under (CFG-10). */
   configure(config: ServiceConfig): void;
+  /** Other certificates for clients, for handshakes from now on. Throws one sentence where they are not usable. */
+  secureClients(files: ClientTlsFiles): void;
+  /** Other certificates for backends, for connections from now on. Throws one sentence where they are not usable. */
+  secureBackends(files: BackendTlsFiles): void;
   /** Calls in flight, replay and relay bytes, alarms, connections: the leak ledger. */
   ledger(): Ledger;
   /** Finishes what is in flight (contract, SIGTERM), then stops. */
@@ -93,7 +111,7 @@ export function createApp(
     backendConnections: settings.backendConnections,
     queueLimit: settings.queueLimit,
     settings: wire,
-    tls: settings.backendTls ? { ca: files.backendCa, serverName: settings.backendServerName } : null,
+    tls: settings.backendTls ? backendTls(settings, files) : null,
     clock,
     random,
     alarms,
@@ -136,12 +154,16 @@ export function createApp(
     },
     onDefect: events.onDefect,
   };
-  const { tlsCert, tlsKey } = files;
   const listener: Listener = createListener(parts, {
     addresses: settings.listen,
     settings: wire,
     maxConnections: settings.maxConnections,
-    tls: tlsCert !== null && tlsKey !== null ? { cert: tlsCert, key: tlsKey } : null,
+    tls: clientTls(files),
+    forwarding: {
+      forwarded: settings.forwarded,
+      trusted: settings.trustForwarded,
+      via: settings.via ? viaLine(instance) : null,
+    },
     turn,
     onRefused: events.onClientRefused,
   });
@@ -186,6 +208,11 @@ export function createApp(
       methods = compileMethods(next);
       throttle.configure(next.throttling);
     },
+    secureClients(next) {
+      const secure = clientTls(next);
+      if (secure !== null) listener.secure(secure);
+    },
+    secureBackends: (next) => pool.secure(backendTls(settings, next)),
     ledger() {
       let upstreamStreams = 0;
       for (const backend of pool.backends) upstreamStreams += backend.inFlight;
@@ -204,4 +231,12 @@ export function createApp(
     },
     stop,
   };
+}
+
+function clientTls({ tlsCert, tlsKey, tlsClientCa }: ClientTlsFiles): ClientTls | null {
+  return tlsCert === null || tlsKey === null ? null : { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa };
+}
+
+function backendTls(settings: Settings, { backendCa, backendCert, backendKey }: BackendTlsFiles): BackendTls {
+  return { ca: backendCa, cert: backendCert, key: backendKey, serverName: settings.backendServerName };
 }

@@ -2,8 +2,9 @@ import { type AppEvents, createApp, type FileContents, type Ports } from '../app
 import type { Settings } from '../config/settings.js';
 import { fileProblem } from './file-problem.js';
 import { type FollowIo, followServiceConfig } from './follow-service-config.js';
+import { followTls, tlsWarnings } from './follow-tls.js';
 import { countNames, type LoadedConfig, loadServiceConfig, serviceConfigPath } from './load-service-config.js';
-import { tlsProblem } from './tls-problem.js';
+import { backendTlsProblem, clientTlsProblem } from './tls-problem.js';
 
 /** Where a run of the proxy tells what happens; telemetry implements it. */
 export interface ServeLog extends AppEvents {
@@ -11,7 +12,7 @@ export interface ServeLog extends AppEvents {
   ready(facts: ReadyFacts): void;
   warn(message: string): void;
   info(message: string): void;
-  /** A line with fields of its own, about the service config. */
+  /** A line with fields of its own, about a file that is followed. */
   tell(level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
@@ -49,7 +50,7 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
   try {
     const loaded = await loadConfig(settings, io);
     const files = await loadFiles(settings, io);
-    for (const note of [...notes, ...loaded.warnings]) io.log.warn(note);
+    for (const note of [...notes, ...loaded.warnings, ...tlsWarnings(settings, files)]) io.log.warn(note);
     const app = createApp(settings, loaded.config, files, io.ports, io.log);
     try {
       await app.start();
@@ -63,16 +64,17 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
       backends: settings.backend.length,
       config: { path: loaded.path, version: loaded.version, methods: countNames(loaded.config) },
     });
-    const follower = followServiceConfig(serviceConfigPath(settings), loaded, {
-      readAgain: io.readAgain,
-      watch: io.watch,
-      ports: io.ports,
-      tell: io.log.tell,
-      apply: app.configure,
+    const { readAgain, watch, ports } = io;
+    const outside = { readAgain, watch, ports, tell: io.log.tell };
+    const followers = [
+      followServiceConfig(serviceConfigPath(settings), loaded, { ...outside, apply: app.configure }),
+      ...followTls(settings, files, app, outside),
+    ];
+    io.onHangup(() => {
+      for (const follower of followers) follower.ask();
     });
-    io.onHangup(() => follower.ask());
     const signal = await io.terminated;
-    follower.stop();
+    for (const follower of followers) follower.stop();
     io.log.info(`${signal}: draining, at most ${settings.drainTimeout} ms`);
     await app.drain();
     io.log.info('drained');
@@ -102,10 +104,13 @@ async function loadFiles(settings: Settings, io: ServeIo): Promise<FileContents>
   const files: FileContents = {
     tlsCert: await read(settings.tlsCert),
     tlsKey: await read(settings.tlsKey),
+    tlsClientCa: await read(settings.tlsClientCa),
     backendCa: await read(settings.backendCa),
+    backendCert: await read(settings.backendCert),
+    backendKey: await read(settings.backendKey),
     adminToken: (await read(settings.adminTokenFile))?.trim() ?? null,
   };
-  const problem = tlsProblem(files, settings);
+  const problem = clientTlsProblem(files, settings) ?? backendTlsProblem(files, settings);
   if (problem !== null) throw new Refusal(problem, 2);
   return files;
 }

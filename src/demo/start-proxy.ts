@@ -36,7 +36,11 @@ export function createStartProxy(ports: Ports): StartProxy {
     const { config } = parseServiceConfig(serviceConfigText, { maxAttemptsLimit: settings.maxAttemptsLimit });
     if (config === null) throw new Error('the demo’s service config is not valid; hedgerow check tells why');
 
-    const files = { tlsCert: null, tlsKey: null, backendCa: null, adminToken: null };
+    const files = {
+      ...{ tlsCert: null, tlsKey: null, tlsClientCa: null },
+      ...{ backendCa: null, backendCert: null, backendKey: null },
+      adminToken: null,
+    };
     let onConnected: () => void = () => {};
     let onDefect: (error: unknown) => void = () => {};
     const connected = new Promise<void>((resolve, reject) => {

@@ -1,3 +1,4 @@
+import { type Forwarding, withForwarding } from '../grpc/forwarding.js';
 import type { MetadataField } from '../grpc/metadata.js';
 import { readRequest } from '../grpc/request.js';
 import { Status, type StatusCode } from '../grpc/status.js';
@@ -25,13 +26,18 @@ export class ClientConnection implements CallHome {
   private readonly parts: ProxyParts;
   private readonly calls = new Set<Call>();
   private readonly ended: () => void;
+  private readonly forwarding: Forwarding | null;
 
-  /** @param ended a call is over; asked by whoever waits for the last one */
-  constructor(connection: Http2Connection, parts: ProxyParts, ended: () => void) {
+  /**
+   * @param ended a call is over; asked by whoever waits for the last one
+   * @param forwarding what its calls tell backends of it; null: nothing
+   */
+  constructor(connection: Http2Connection, parts: ProxyParts, ended: () => void, forwarding: Forwarding | null = null) {
     this.connection = connection;
     this.parts = parts;
     this.replay = createReplayBudget(parts.clientLimit, 'client', parts.replay);
     this.ended = ended;
+    this.forwarding = forwarding;
   }
 
   get openCalls(): number {
@@ -44,7 +50,8 @@ export class ClientConnection implements CallHome {
       this.refuseCall(stream, fields, Status.RESOURCE_EXHAUSTED, detail, 'headers_too_large');
       return;
     }
-    const verdict = readRequest(fields, this.parts.prefix, this.parts.directives);
+    const read = readRequest(fields, this.parts.prefix, this.parts.directives);
+    const verdict = this.forwarding === null ? read : withForwarding(read, this.forwarding);
     switch (verdict.kind) {
       case 'call': {
         const call = new Call(this, this.parts, stream, verdict.call);

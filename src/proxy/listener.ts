@@ -1,11 +1,15 @@
 import net from 'node:net';
-import tls from 'node:tls';
+import type tls from 'node:tls';
+import { type Forwarding, originOf } from '../grpc/forwarding.js';
+import type { MetadataField } from '../grpc/metadata.js';
 import { createConnection } from '../http2/connection.js';
 import { bindSocket, type SocketBinding } from '../http2/socket.js';
 import type { Http2Settings } from '../http2/types.js';
 import { type BindAddress, bindServer, showAddress } from '../runtime/bind-server.js';
 import type { Turn } from '../runtime/ports.js';
+import { forwardedCertificate } from './client-certificate.js';
 import { ClientConnection } from './client-connection.js';
+import { type ClientTls, createHandshakes, handshakeProblem } from './client-tls.js';
 import { sayGoodbye } from './goodbye.js';
 import { greet } from './greeting.js';
 import type { ProxyParts } from './parts.js';
@@ -15,11 +19,21 @@ export interface ListenerOptions {
   readonly settings: Http2Settings;
   /** Connections in all; further ones are closed as they come. */
   readonly maxConnections: number;
-  /** PEM texts, already checked. */
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** Null: cleartext, for good. */
+  readonly tls: ClientTls | null;
+  readonly forwarding: ForwardingOptions;
   readonly turn: Turn;
   /** A connection ended for a broken rule, or never spoke HTTP/2: for the log. */
   readonly onRefused: (peer: string, detail: string) => void;
+}
+
+/** What backends are told of a call's way. */
+export interface ForwardingOptions {
+  /** --forwarded and --trust-forwarded. */
+  readonly forwarded: 'off' | 'address' | 'certificate';
+  readonly trusted: boolean;
+  /** Our `via` line; null where it is off. */
+  readonly via: MetadataField | null;
 }
 
 /** How long a cleartext connection may take to say what it speaks, and a TLS one for its handshake (ms). */
@@ -33,6 +47,8 @@ export interface Listener {
   readonly bound: readonly string[];
   readonly connections: number;
   readonly openCalls: number;
+  /** TLS with other certificates, for handshakes from now on. Throws where they are not usable. Not from cleartext. */
+  secure(tls: ClientTls): void;
   /**
    * Takes no new connections, sends both GOAWAYs (A9), lets the calls finish for `graceMs`, ends those left then UNAVAILABLE
    * `drain_timeout`, and resolves when every client has its last bytes or has been given up.
@@ -61,7 +77,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   /** Those that have not said yet what they speak, or are being turned away. */
   const strangers = new Set<net.Socket>();
   const sessions = new Set<Session>();
-  const handshakes = options.tls === null ? null : createHandshakes(options.tls);
+  let handshakes = options.tls === null ? null : handshakesOf(options.tls);
   let drained: Promise<void> | null = null;
   /** Judges, at every change, whether a drain is over. */
   let checkDrained: () => void = () => {};
@@ -100,13 +116,8 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     });
   }
 
-  function createHandshakes(files: { cert: string; key: string }): tls.Server {
-    const server = tls.createServer({
-      ...files,
-      ALPNProtocols: ['h2'],
-      minVersion: 'TLSv1.2',
-      handshakeTimeout: helloTimeout,
-    });
+  function handshakesOf(secure: ClientTls): tls.Server {
+    const server = createHandshakes(secure, helloTimeout);
     server.on('secureConnection', (socket) => {
       if (socket.alpnProtocol !== 'h2') {
         options.onRefused(peerName(socket), 'did not offer the ALPN protocol h2');
@@ -119,9 +130,8 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       }
     });
     server.on('tlsClientError', (error, socket) => {
-      // A probe that connects and goes away has done nothing wrong.
-      const left = 'code' in error && error.code === 'ECONNRESET';
-      if (!left) options.onRefused(peerName(socket), handshakeProblem(error));
+      const problem = handshakeProblem(error, socket, helloTimeout);
+      if (problem !== null) options.onRefused(peerName(socket), problem);
       socket.destroy();
     });
     return server;
@@ -146,6 +156,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
           heard = true;
           options.onRefused(peer, detail);
         },
+        onLost() {},
         onClosed: (detail) => {
           sessions.delete(session);
           session.stopGoodbye?.();
@@ -154,7 +165,12 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
         },
       },
     });
-    const client = new ClientConnection(binding.connection, parts, () => checkDrained());
+    const client = new ClientConnection(
+      binding.connection,
+      parts,
+      () => checkDrained(),
+      forwardingOf(socket, options.forwarding),
+    );
     const session: Session = { client, binding, stopGoodbye: null };
     sessions.add(session);
     binding.start();
@@ -219,6 +235,9 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     get openCalls() {
       return openCalls();
     },
+    secure(secure) {
+      handshakes = handshakesOf(secure);
+    },
     drain(graceMs) {
       drained ??= drainAll(graceMs);
       return drained;
@@ -237,11 +256,14 @@ function peerName(socket: net.Socket): string {
   return showAddress({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
 }
 
-/** Why a client's TLS handshake failed, without OpenSSL's file names and addresses. */
-function handshakeProblem(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (code === 'ERR_SSL_HTTP_REQUEST') return 'spoke cleartext HTTP on a TLS port';
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'spoke something other than TLS on a TLS port';
-  if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return `did not finish its TLS handshake within ${helloTimeout} ms`;
-  return code === '' ? 'the TLS handshake failed' : `the TLS handshake failed (${code})`;
+/** The lines that all calls of a connection get; null where there are none to give, nor to take away. */
+function forwardingOf(socket: net.Socket, { forwarded, trusted, via }: ForwardingOptions): Forwarding | null {
+  if (forwarded === 'off') return via === null ? null : { origin: null, via };
+  const shown = forwarded === 'certificate' && isSecure(socket) ? socket.getPeerX509Certificate() : undefined;
+  const certificate = shown === undefined ? null : forwardedCertificate(shown);
+  return { origin: originOf(socket.remoteAddress ?? null, certificate, trusted), via };
+}
+
+function isSecure(socket: net.Socket): socket is tls.TLSSocket {
+  return 'getPeerX509Certificate' in socket;
 }

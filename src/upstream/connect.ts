@@ -31,11 +31,33 @@ export interface ConnectOptions {
   readonly turn: Turn;
 }
 
-/** Makes the dials of a pool: one per backend. Throws one sentence where the TLS texts are no certificates or keys. */
-export function createConnector(options: ConnectOptions): (endpoint: Endpoint) => Dial {
-  const { tls: secure } = options;
-  const context = secure === null ? null : secureContextOf(secure);
-  return (endpoint) => (events) => new SocketLink(openSocket(endpoint, secure, context), events, options);
+/** Makes the connections of a pool. */
+export interface Connector {
+  /** One per backend. */
+  dialOf(endpoint: Endpoint): Dial;
+  /** TLS with other texts, for connections from now on. Throws one sentence where they are no certificates or keys. */
+  secure(tls: BackendTls): void;
+}
+
+/** Throws one sentence where the TLS texts are no certificates or keys. */
+export function createConnector(options: ConnectOptions): Connector {
+  let security = options.tls === null ? null : securityOf(options.tls);
+  return {
+    dialOf: (endpoint) => (events) => new SocketLink(openSocket(endpoint, security), events, options),
+    secure(next) {
+      security = securityOf(next);
+    },
+  };
+}
+
+/** What a TLS connection is made with. */
+interface Security {
+  readonly context: tls.SecureContext;
+  readonly serverName: string | null;
+}
+
+function securityOf(secure: BackendTls): Security {
+  return { context: secureContextOf(secure), serverName: secure.serverName };
 }
 
 function secureContextOf({ ca, cert = null, key = null }: BackendTls): tls.SecureContext {
@@ -53,20 +75,16 @@ function secureContextOf({ ca, cert = null, key = null }: BackendTls): tls.Secur
   }
 }
 
-function openSocket(
-  endpoint: Endpoint,
-  secure: BackendTls | null,
-  secureContext: tls.SecureContext | null,
-): net.Socket | tls.TLSSocket {
+function openSocket(endpoint: Endpoint, security: Security | null): net.Socket | tls.TLSSocket {
   const address = endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port };
   const socket =
-    secure === null || secureContext === null
+    security === null
       ? net.connect(address)
       : tls.connect({
           ...address,
-          secureContext,
+          secureContext: security.context,
           ALPNProtocols: ['h2'],
-          ...(secure.serverName === null ? {} : { servername: secure.serverName }),
+          ...(security.serverName === null ? {} : { servername: security.serverName }),
         });
   if (endpoint.kind === 'tcp') socket.setNoDelay(true);
   return socket;
@@ -152,6 +170,10 @@ class SocketLink implements Link {
         onStreamClosed: () => events.onStreamClosed(),
         onFailed: (_code, detail) =>
           events.onFailed(this.up ? detail : `connect failed: it does not speak HTTP/2: ${detail}`),
+        // Before it was up the words for it are those of onClosed.
+        onLost: (detail) => {
+          if (this.up) events.onFailed(detail);
+        },
         onClosed: (detail) => events.onClosed(this.up ? detail : `${detail} before its HTTP/2 SETTINGS`),
       },
     });

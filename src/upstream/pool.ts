@@ -13,8 +13,14 @@ export interface UpstreamPoolOptions extends BackendLimits {
   readonly tls: BackendTls | null;
 }
 
+/** A pool whose connections are real. */
+export interface ConnectedPool extends UpstreamPool {
+  /** TLS with other certificates, for connections from now on. Throws where the texts are no certificates or keys. */
+  secure(tls: BackendTls): void;
+}
+
 /** All backends, each with connections of its own. Throws where the TLS texts are no certificates or keys. */
-export function createUpstreamPool(options: UpstreamPoolOptions): UpstreamPool {
+export function createUpstreamPool(options: UpstreamPoolOptions): ConnectedPool {
   const { alarms, clock } = options;
   const connector = createConnector(options);
   let running = options.backends.length;
@@ -30,7 +36,7 @@ export function createUpstreamPool(options: UpstreamPoolOptions): UpstreamPool {
   };
   const backends = options.backends.map(
     (spec) =>
-      new Backend(spec, limits, connector(spec.endpoint), () => {
+      new Backend(spec, limits, connector.dialOf(spec.endpoint), () => {
         running -= 1;
         if (running === 0) onAllStopped?.();
       }),
@@ -62,6 +68,7 @@ export function createUpstreamPool(options: UpstreamPoolOptions): UpstreamPool {
     get: (id) => byId.get(id),
     onceConnected: (listener) => void hopeful.add(listener),
     forget: (listener) => void hopeful.delete(listener),
+    secure: (tls) => connector.secure(tls),
     start() {
       for (const backend of backends) backend.start();
     },

@@ -41,7 +41,11 @@ export interface ProxyOptions {
   readonly connected?: boolean;
 }
 
-const noFiles: FileContents = { tlsCert: null, tlsKey: null, backendCa: null, adminToken: null };
+const noFiles: FileContents = {
+  ...{ tlsCert: null, tlsKey: null, tlsClientCa: null },
+  ...{ backendCa: null, backendCert: null, backendKey: null },
+  adminToken: null,
+};
 
 export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   const targets = Object.entries(options.backends).map(([name, at]) => [

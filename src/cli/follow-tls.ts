@@ -1,0 +1,62 @@
+import type { App, BackendTlsFiles, ClientTlsFiles, FileContents } from '../app.js';
+import type { Settings } from '../config/settings.js';
+import { type FileSet, followFiles, type SetFollower, type SetWords } from './follow-files.js';
+import type { FollowIo } from './follow-service-config.js';
+import { backendTlsProblem, clientTlsProblem, datesProblem, describeCertificate } from './tls-problem.js';
+
+/** Follows the files for TLS that the settings name. Each side counts for itself: a broken key of one keeps nothing from the other. */
+export function followTls(
+  settings: Settings,
+  files: FileContents,
+  app: Pick<App, 'secureClients' | 'secureBackends'>,
+  io: Omit<FollowIo, 'apply'>,
+): readonly SetFollower[] {
+  const clients = clientSide(settings);
+  const backends = backendSide(settings);
+  const followers: SetFollower[] = [];
+  if (names(clients)) {
+    const set = { what: 'TLS for clients', paths: clients, texts: clientSide(files) };
+    const judge = (texts: ClientTlsFiles): string | null => clientTlsProblem(texts, clients);
+    const describe = (texts: ClientTlsFiles): SetWords => words('tlsCert', texts.tlsCert, clients.tlsCert);
+    followers.push(followFiles({ ...set, judge, describe, apply: app.secureClients }, io));
+  }
+  if (names(backends)) {
+    const set = { what: 'TLS to backends', paths: backends, texts: backendSide(files) };
+    const judge = (texts: BackendTlsFiles): string | null => backendTlsProblem(texts, backends);
+    const describe = (texts: BackendTlsFiles): SetWords =>
+      words('backendCert', texts.backendCert, backends.backendCert);
+    followers.push(followFiles({ ...set, judge, describe, apply: app.secureBackends }, io));
+  }
+  return followers;
+}
+
+/** What a start warns of in files that are good. */
+export function tlsWarnings(settings: ClientTlsFiles & BackendTlsFiles, files: FileContents): readonly string[] {
+  return [
+    ...words('tlsCert', files.tlsCert, settings.tlsCert).warnings,
+    ...words('backendCert', files.backendCert, settings.backendCert).warnings,
+  ];
+}
+
+function words(key: 'tlsCert' | 'backendCert', text: string | null, path: string | null): SetWords {
+  if (text === null || path === null) return { fields: {}, message: 'CA certificates', warnings: [] };
+  const certificate = describeCertificate(text);
+  const warning = datesProblem(key, text, path, Date.now());
+  return {
+    fields: { certificate },
+    message: `${certificate.subject}, valid until ${certificate.valid_until}`,
+    warnings: warning === null ? [] : [warning],
+  };
+}
+
+function names(paths: FileSet<string>): boolean {
+  return Object.values(paths).some((path) => path !== null);
+}
+
+function clientSide({ tlsCert, tlsKey, tlsClientCa }: ClientTlsFiles): FileSet<keyof ClientTlsFiles> {
+  return { tlsCert, tlsKey, tlsClientCa };
+}
+
+function backendSide({ backendCa, backendCert, backendKey }: BackendTlsFiles): FileSet<keyof BackendTlsFiles> {
+  return { backendCa, backendCert, backendKey };
+}
