@@ -287,6 +287,8 @@ const bufferCauses: Readonly<Record<BufferLimit, CommitCause>> = {
 
 function commit(state: CallState, attempt: AttemptId, cause: CommitCause, out: Decision[]): void {
   state.commit = cause;
+  // What held further attempts back is no longer what ends the call.
+  state.held = null;
   state.dueAt = null;
   state.pushedUntil = null;
   out.push({ type: 'commit', attempt, cause });

@@ -66,7 +66,7 @@ export function audit(
   const seen = draftOf(before);
   const trigger = enter(seen, event, plan);
   const repeated = decisions.some((decision) => decision.type === 'startAttempt' && decision.cause === 'transparent');
-  const debits = trigger !== null && trigger.debits && !repeated;
+  const debits = !repeated && trigger?.debits === true;
   const late = seen.deadlineAt !== null && now >= seen.deadlineAt;
   const moment: Moment = { plan, event, now, trigger, repeated, late, shut: env.throttled(debits), check };
   if (trigger !== null && !trigger.ok && !repeated) enterFailure(seen, trigger, now, moment.shut);

@@ -1,53 +1,18 @@
-import type { EndedBy, Pushback, Reach } from '../../src/grpc/attempt-facts.js';
 import type { StopReason } from '../../src/grpc/stop-reason.js';
-import type { BufferLimit, Plan } from '../../src/policy/types.js';
-
-/** What becomes of one attempt; times in whole milliseconds. */
-export interface AttemptScript {
-  /** Null: none is found. */
-  readonly backend: string | null;
-  /** After its start; null: no response headers. */
-  readonly headersAfter: number | null;
-  readonly lasts: number;
-  readonly code: number;
-  readonly reach: Reach;
-  readonly pushback: Pushback;
-  readonly by: EndedBy;
-}
-
-/** What ends a call from outside. */
-export type Interruption =
-  | { readonly kind: 'aborted'; readonly by: 'client' | 'shutdown'; readonly at: number }
-  | { readonly kind: 'rejected'; readonly at: number };
-
-/** All that will happen to one call. Overflow and interruption fall on odd fractions, so that only the deadline meets others. */
-export interface CallScript {
-  readonly plan: Plan;
-  readonly policy: 'on' | 'off';
-  readonly deadline: number | null;
-  readonly maxTransparent: number;
-  /** The attempts in turn; one past the end is like the last. */
-  readonly attempts: readonly [AttemptScript, ...AttemptScript[]];
-  readonly overflow: { readonly at: number; readonly limit: BufferLimit } | null;
-  readonly interruption: Interruption | null;
-  /** One for the wait after each attempt, in turn. */
-  readonly randoms: readonly [number, ...number[]];
-}
-
-/** A token bucket in thousandths. */
-export interface Bucket {
-  readonly max: number;
-  readonly ratio: number;
-  tokens: number;
-}
-
-export function attemptScript({ attempts }: CallScript, n: number): AttemptScript {
-  return attempts[n - 1] ?? (attempts.at(-1) as AttemptScript);
-}
-
-export function randomAfter({ randoms }: CallScript, n: number): number {
-  return randoms[(n - 1) % randoms.length] as number;
-}
+import {
+  attemptScript,
+  type Bucket,
+  type CallScript,
+  credit,
+  debit,
+  isShut,
+  listsCode,
+  outsideEnd,
+  type Reckoning,
+  randomAfter,
+  reasonAfterCommit,
+  whereTo,
+} from './policy-scripts.js';
 
 /**
  * A second reckoning of a call, made the other way round: no states and no events, one attempt after the other with all of
@@ -57,14 +22,15 @@ export function randomAfter({ randoms }: CallScript, n: number): number {
  * @param eager what is due at the same instant as an event is done before it
  * @returns all that the machine must decide, with the times
  */
-export function reckon(script: CallScript, bucket: Bucket, t0: number, eager: boolean): string[] {
-  const { plan, policy, maxTransparent } = script;
+export function* reckon(script: CallScript, bucket: Bucket, t0: number, eager: boolean): Reckoning {
+  const { plan, policy, placement, maxTransparent } = script;
   const lines: string[] = [];
   const deadline = script.deadline === null ? Number.POSITIVE_INFINITY : t0 + script.deadline;
   const interruptedAt = script.interruption === null ? Number.POSITIVE_INFINITY : t0 + script.interruption.at;
   const overflowAt = script.overflow === null ? Number.POSITIVE_INFINITY : t0 + script.overflow.at;
   const endsAt = Math.min(deadline, interruptedAt);
-  const hasPolicy = plan.kind === 'retry' && policy === 'on';
+  const strict = placement.kind === 'only';
+  const again = placement.kind === 'only' && placement.again && plan.kind === 'retry';
 
   /** The call ends from outside, with attempt n running or none. */
   const end = (running: number | null): string[] => {
@@ -77,8 +43,8 @@ export function reckon(script: CallScript, bucket: Bucket, t0: number, eager: bo
     lines.push(`${at} finish ${from} ${reason}`);
     return lines;
   };
-  const debit = (at: number): void => {
-    bucket.tokens = Math.max(0, bucket.tokens - 1000);
+  const take = (at: number): void => {
+    debit(bucket);
     lines.push(`${at} debit`);
   };
 
@@ -98,7 +64,8 @@ export function reckon(script: CallScript, bucket: Bucket, t0: number, eager: bo
   for (let n = 1; ; n += 1) {
     const attempt = attemptScript(script, n);
     const over = at + attempt.lasts;
-    lines.push(`${at} ${cause} ${n} previous ${previous} avoid ${tried.join()}`);
+    const to = whereTo(script, policyAttempts === 1);
+    lines.push(`${at} ${cause} ${n} previous ${previous} avoid ${tried.join()}${to}`);
     if (attempt.backend !== null && !tried.includes(attempt.backend)) tried.push(attempt.backend);
 
     const headersAt = attempt.headersAfter === null ? Number.POSITIVE_INFINITY : at + attempt.headersAfter;
@@ -114,16 +81,18 @@ export function reckon(script: CallScript, bucket: Bucket, t0: number, eager: bo
     }
 
     const ok = attempt.code === 0;
-    const listed = plan.kind === 'retry' && plan.retryable.has(attempt.code);
-    const wanted = !ok && attempt.reach !== 'dropped' && (listed || attempt.pushback.kind === 'never');
+    const listed = listsCode(plan, attempt.code);
+    const free = attempt.reach === 'dropped' || (strict && attempt.reach === 'unplaced');
+    const wanted = !ok && !free && (listed || attempt.pushback.kind === 'never');
     if (over > endsAt || (attempt.headersAfter !== null && headersAt === endsAt) || (over === endsAt && eager))
       return end(n);
+    yield over;
     if (over === endsAt) {
-      if (wanted) debit(over);
+      if (wanted) take(over);
       return end(null);
     }
     if (ok) {
-      bucket.tokens = Math.min(bucket.max, bucket.tokens + bucket.ratio);
+      credit(bucket);
       lines.push(`${over} credit`);
       if (committed === null) lines.push(`${over} commit ${n} ok`);
       return stop(over, n, 'ok');
@@ -144,25 +113,24 @@ export function reckon(script: CallScript, bucket: Bucket, t0: number, eager: bo
       at = over;
       continue;
     }
-    if (wanted) debit(over);
-    if (attempt.reach === 'dropped') return stop(over, from, 'overloaded');
-    if (committed !== null) {
-      if (attempt.by === 'loss') return stop(over, from, 'backend_lost');
-      if (!hasPolicy) return stop(over, from, 'no_policy');
-      if (!listed) return stop(over, from, 'fatal_status');
-      if (attempt.pushback.kind === 'never') return stop(over, from, 'pushback');
-      return stop(over, from, committed === 'headers' ? 'committed' : 'buffer_exceeded');
-    }
+    if (wanted) take(over);
+    if (attempt.reach === 'dropped') return stop(over, from, strict ? 'pinned_backend_busy' : 'overloaded');
+    if (strict && attempt.reach === 'unplaced') return stop(over, from, 'pinned_backend_unavailable');
+    if (committed !== null) return stop(over, from, reasonAfterCommit(script, attempt, committed));
+    if (strict && !again && attempt.by === 'loss') return stop(over, from, 'backend_lost');
+
     const named = (reason: StopReason): StopReason => (allUnplaced ? 'no_backend' : reason);
-    if (!hasPolicy) return stop(over, from, named('no_policy'));
+    if (plan.kind === 'none' || policy === 'off') return stop(over, from, named('no_policy'));
     if (!listed) return stop(over, from, named('fatal_status'));
     if (attempt.pushback.kind === 'never') return stop(over, from, named('pushback'));
     if (policyAttempts === plan.maxAttempts) return stop(over, from, named('attempts_exhausted'));
-    if (bucket.tokens * 2 <= bucket.max) return stop(over, from, named('throttled'));
+    if (isShut(bucket)) return stop(over, from, named('throttled'));
 
     if (attempt.pushback.kind === 'after') {
       at = over + attempt.pushback.ms;
       exponent = 0;
+    } else if (plan.kind === 'hedge') {
+      at = over;
     } else {
       let base: number = plan.initialBackoff;
       for (let i = 0; i < exponent; i += 1) base *= plan.multiplier;
@@ -170,17 +138,10 @@ export function reckon(script: CallScript, bucket: Bucket, t0: number, eager: bo
       exponent += 1;
     }
     if (at >= deadline) return stop(over, from, named('backoff_beyond_deadline'));
+    if (strict && !again) return stop(over, from, 'pinned');
     if (at >= endsAt) return end(null);
     cause = 'retry';
     previous = policyAttempts;
     policyAttempts += 1;
   }
-}
-
-function outsideEnd({ interruption }: CallScript, byDeadline: boolean): readonly [why: string, told: string] {
-  if (byDeadline || interruption === null) return ['deadline', 'DEADLINE_EXCEEDED deadline_exceeded'];
-  if (interruption.kind === 'rejected') return ['rejected', 'RESOURCE_EXHAUSTED message_too_large'];
-  return interruption.by === 'client'
-    ? ['client', 'CANCELLED client_cancelled']
-    : ['shutdown', 'UNAVAILABLE drain_timeout'];
 }

@@ -378,6 +378,11 @@ describe('pushback to hedges', () => {
     call.fails(2, { pushback: never });
     call.headers(1);
     expect(call.fails(1)).toEqual(['debit', 'finish 1 committed']);
+    const placed = begun();
+    placed.wakes();
+    placed.fails(2, { pushback: never });
+    placed.overflows();
+    expect(placed.fails(1, { reach: 'dropped', by: 'proxy' })).toEqual(['finish 2 overloaded']);
   });
 });
 
