@@ -61,6 +61,10 @@ const scenes: fc.Arbitrary<Scene> = fc.record({
 /** A run is done again with HEDGEROW_SEED set to what it printed. */
 const seed = Number(process.env['HEDGEROW_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
+/** Mutation testing draws fewer; what the draw reaches is not looked at then. */
+const allRuns = 3000;
+const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? allRuns);
+
 describe('the call machine and a naive reckoning of the same calls', () => {
   it('agree on attempts, delays, commits, tokens and ends', () => {
     console.info(`policy-call: HEDGEROW_SEED=${seed}`);
@@ -71,9 +75,10 @@ describe('the call machine and a naive reckoning of the same calls', () => {
         expect(played).toEqual(together(naive, scene));
         for (const lines of played.lines) count(lines, seen);
       }),
-      { seed, numRuns: 3000 },
+      { seed, numRuns },
     );
     console.info(`policy-call: ${JSON.stringify([Object.fromEntries(seen.causes), Object.fromEntries(seen.reasons)])}`);
+    if (numRuns < allRuns) return;
     // The draw reaches every way in which a call of this scope can end: else the agreement says little.
     expect([...seen.reasons.keys()].sort()).toEqual(
       [
