@@ -49,7 +49,9 @@ export function greet(socket: Duplex, options: GreetingOptions): void {
       case 'other': {
         settle();
         const isTls = seen[0] === 0x16;
-        options.onRefused(isTls ? 'began a TLS handshake on a cleartext port' : 'spoke neither HTTP/2 nor HTTP/1.x');
+        options.onRefused(
+          isTls ? 'began a TLS handshake on a cleartext port; see --tls-cert' : 'spoke neither HTTP/2 nor HTTP/1.x',
+        );
         socket.destroy();
         return;
       }

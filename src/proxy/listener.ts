@@ -131,7 +131,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     });
     server.on('tlsClientError', (error, socket) => {
       const problem = handshakeProblem(error, socket, helloTimeout);
-      if (problem !== null) options.onRefused(peerName(socket), problem);
+      if (problem !== null) options.onRefused(peerName(rawOf(socket)), problem);
       socket.destroy();
     });
     return server;
@@ -156,7 +156,6 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
           heard = true;
           options.onRefused(peer, detail);
         },
-        onLost() {},
         onClosed: (detail) => {
           sessions.delete(session);
           session.stopGoodbye?.();
@@ -248,6 +247,15 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+/**
+ * The socket below a TLS socket: one that a bad certificate has ended knows its peer no more, and the one below still does.
+ * Node has no public name for it; without it the peer goes unnamed.
+ */
+function rawOf(socket: tls.TLSSocket): net.Socket {
+  const raw: unknown = '_parent' in socket ? socket._parent : null;
+  return raw instanceof net.Socket ? raw : socket;
 }
 
 function peerName(socket: net.Socket): string {

@@ -13,6 +13,16 @@ const causes: ReadonlyMap<string, string> = new Map([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'the TLS handshake failed: the backend does not speak TLS'],
   ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'the backend refuses HTTP/2 over TLS (ALPN h2)'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', "the backend's certificate is for another name; see --backend-server-name"],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'the backend asks for a certificate; see --backend-cert'],
+  ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'the backend refuses the TLS handshake; it may ask for --backend-cert'],
+  ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'the backend does not know the issuer of our certificate; see --backend-cert'],
+  ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', 'the backend refuses our certificate; see --backend-cert'],
+  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN', 'the backend refuses our certificate; see --backend-cert'],
+  ['ERR_SSL_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE', 'the backend refuses our certificate: it is not one for clients'],
+  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', 'the backend refuses our certificate: it has expired'],
+  ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'the backend speaks no TLS version from 1.2 on'],
+  ['CERT_NOT_YET_VALID', "the backend's certificate is not valid yet"],
+  ['INVALID_PURPOSE', "the backend's certificate is not one for servers"],
   ['CERT_HAS_EXPIRED', "the backend's certificate has expired"],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', "the backend's certificate is signed by itself; see --backend-ca"],
   ['SELF_SIGNED_CERT_IN_CHAIN', "the backend's certificate has an unknown issuer; see --backend-ca"],
@@ -25,5 +35,34 @@ export function describeConnectError(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === '') return `connect failed: ${error.message}`;
   const cause = causes.get(code);
-  return cause === undefined ? `connect failed: ${error.message} (${code})` : `${cause} (${code})`;
+  if (cause !== undefined) return `${cause} (${code})`;
+  // OpenSSL's messages hold addresses and the names of its source files.
+  return code.startsWith('ERR_SSL_')
+    ? `the TLS handshake failed (${code})`
+    : `connect failed: ${error.message} (${code})`;
+}
+
+/** A backend that goes away in the TLS handshake without a word of TLS, as cleartext servers do. */
+export const leftHandshake = 'the backend closed the connection in the TLS handshake; does it speak TLS?';
+
+/**
+ * What its first bytes tell of a backend that was spoken to in cleartext HTTP/2, and does not answer so: a TLS alert, or the
+ * HTTP/1.x answer that some servers have for cleartext on their TLS port.
+ *
+ * @returns null where they tell nothing
+ */
+export function foreignAnswer(first: Uint8Array): string | null {
+  if (first[0] === 0x15 && first[1] === 0x03) return 'it speaks TLS; see --backend-tls';
+  const text = Buffer.from(first.subarray(0, 5)).toString('latin1');
+  return text === 'HTTP/'
+    ? 'it does not speak HTTP/2: it answers in HTTP/1.x, as some TLS ports do (--backend-tls)'
+    : null;
+}
+
+/** What may be the matter where a backend ends a connection before its SETTINGS, and gives no reason. */
+export function silentEnd(tls: { readonly ownCertificate: boolean } | null): string {
+  if (tls === null) return 'does it speak TLS (--backend-tls)?';
+  return tls.ownCertificate
+    ? 'does it accept our certificate (--backend-cert)?'
+    : 'does it ask for a certificate (--backend-cert)?';
 }

@@ -5,7 +5,7 @@ import { createConnection } from '../http2/connection.js';
 import { bindSocket, type SocketBinding } from '../http2/socket.js';
 import { ErrorCode, type Http2Settings } from '../http2/types.js';
 import type { Alarms, Clock, Turn } from '../runtime/ports.js';
-import { describeConnectError } from './connect-error.js';
+import { describeConnectError, foreignAnswer, leftHandshake, silentEnd } from './connect-error.js';
 import type { Dial, Link, LinkEvents } from './link.js';
 import type { Endpoint } from './types.js';
 
@@ -43,7 +43,7 @@ export interface Connector {
 export function createConnector(options: ConnectOptions): Connector {
   let security = options.tls === null ? null : securityOf(options.tls);
   return {
-    dialOf: (endpoint) => (events) => new SocketLink(openSocket(endpoint, security), events, options),
+    dialOf: (endpoint) => (events) => new SocketLink(openSocket(endpoint, security), security, events, options),
     secure(next) {
       security = securityOf(next);
     },
@@ -54,10 +54,12 @@ export function createConnector(options: ConnectOptions): Connector {
 interface Security {
   readonly context: tls.SecureContext;
   readonly serverName: string | null;
+  readonly ownCertificate: boolean;
 }
 
 function securityOf(secure: BackendTls): Security {
-  return { context: secureContextOf(secure), serverName: secure.serverName };
+  const { serverName, cert = null } = secure;
+  return { context: secureContextOf(secure), serverName, ownCertificate: cert !== null };
 }
 
 function secureContextOf({ ca, cert = null, key = null }: BackendTls): tls.SecureContext {
@@ -93,22 +95,38 @@ function openSocket(endpoint: Endpoint, security: Security | null): net.Socket |
 class SocketLink implements Link {
   stage: Link['stage'] = 'a TCP connection';
   private readonly socket: net.Socket;
+  private readonly security: Security | null;
   private readonly events: LinkEvents;
   private readonly options: ConnectOptions;
   private binding: SocketBinding | null = null;
   private up = false;
-  /** What went wrong before there was a binding. */
+  /** What went wrong before there was a binding; from then on, what TLS alone can tell. */
   private failure = '';
+  /** The backend ended the connection: it gave no reason of its own. */
+  private left = false;
+  /** What its first bytes tell in cleartext, if they are not HTTP/2. */
+  private foreign: string | null = null;
   private readonly onError = (error: Error): void => {
-    if (this.failure === '') this.failure = describeConnectError(error);
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+    const { stage } = this;
+    this.left ||= code === 'ECONNRESET';
+    // A TLS 1.3 backend judges our certificate when the handshake is over for us.
+    if (this.failure !== '' || (stage === 'HTTP/2 SETTINGS' && !code.startsWith('ERR_SSL_'))) return;
+    this.failure = stage === 'the TLS handshake' && this.left ? leftHandshake : describeConnectError(error);
   };
   private readonly onClose = (): void => {
     const unexpected = `the backend closed the connection, waiting for ${this.stage}`;
     this.events.onClosed(this.failure === '' ? unexpected : this.failure);
   };
 
-  constructor(socket: net.Socket | tls.TLSSocket, events: LinkEvents, options: ConnectOptions) {
+  constructor(
+    socket: net.Socket | tls.TLSSocket,
+    security: Security | null,
+    events: LinkEvents,
+    options: ConnectOptions,
+  ) {
     this.socket = socket;
+    this.security = security;
     this.events = events;
     this.options = options;
     socket.on('error', this.onError);
@@ -142,17 +160,27 @@ class SocketLink implements Link {
   }
 
   destroy(detail: string): void {
+    if (this.binding !== null) {
+      this.binding.destroy(detail);
+      return;
+    }
     if (this.failure === '') this.failure = detail;
-    if (this.binding === null) this.socket.destroy();
-    else this.binding.destroy(detail);
+    this.socket.destroy();
   }
 
   private bind(): void {
     const { socket, events, options } = this;
     if (socket.destroyed) return;
     this.stage = 'HTTP/2 SETTINGS';
-    socket.off('error', this.onError);
     socket.off('close', this.onClose);
+    socket.once('end', () => {
+      this.left = true;
+    });
+    if (this.security === null) {
+      socket.once('data', (first: Buffer) => {
+        this.foreign = foreignAnswer(first);
+      });
+    }
     const binding = bindSocket(socket, {
       create: (connectionEvents) => createConnection('client', options.settings, connectionEvents),
       turn: options.turn,
@@ -169,15 +197,25 @@ class SocketLink implements Link {
         onGoaway: (_last, code, debug) => events.onGoaway(code, debug),
         onStreamClosed: () => events.onStreamClosed(),
         onFailed: (_code, detail) =>
-          events.onFailed(this.up ? detail : `connect failed: it does not speak HTTP/2: ${detail}`),
+          events.onFailed(
+            this.up ? detail : `connect failed: ${this.foreign ?? `it does not speak HTTP/2: ${detail}`}`,
+          ),
         // Before it was up the words for it are those of onClosed.
         onLost: (detail) => {
           if (this.up) events.onFailed(detail);
         },
-        onClosed: (detail) => events.onClosed(this.up ? detail : `${detail} before its HTTP/2 SETTINGS`),
+        onClosed: (detail) => events.onClosed(this.up ? detail : this.neverUp(detail)),
       },
     });
     this.binding = binding;
     binding.start();
+  }
+
+  /** Why a connection never came up, from how its socket ended. */
+  private neverUp(detail: string): string {
+    if (this.failure !== '') return this.failure;
+    if (this.foreign !== null) return `connect failed: ${this.foreign}`;
+    const early = `${detail} before its HTTP/2 SETTINGS`;
+    return this.left ? `${early}; ${silentEnd(this.security)}` : early;
   }
 }
