@@ -86,10 +86,17 @@ function openSocket(endpoint: Endpoint, security: Security | null): net.Socket |
           ...address,
           secureContext: security.context,
           ALPNProtocols: ['h2'],
-          ...(security.serverName === null ? {} : { servername: security.serverName }),
+          ...nameCheck(security.serverName),
         });
   if (endpoint.kind === 'tcp') socket.setNoDelay(true);
   return socket;
+}
+
+/** The name that the certificate must carry. An IP address is checked, and not sent: SNI holds host names (RFC 6066 3). */
+function nameCheck(name: string | null): Pick<tls.ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+  if (name === null) return {};
+  if (net.isIP(name) === 0) return { servername: name };
+  return { checkServerIdentity: (_address, certificate) => tls.checkServerIdentity(name, certificate) };
 }
 
 class SocketLink implements Link {

@@ -42,11 +42,15 @@ export interface GrpcJsServer {
 }
 
 /** Listens on loopback. Methods without a handler are UNIMPLEMENTED. */
-export async function startGrpcJsServer(handlers: Handlers, options: grpc.ServerOptions = {}): Promise<GrpcJsServer> {
+export async function startGrpcJsServer(
+  handlers: Handlers,
+  options: grpc.ServerOptions = {},
+  credentials = grpc.ServerCredentials.createInsecure(),
+): Promise<GrpcJsServer> {
   const server = new grpc.Server(options);
   server.addService(service, { ...handlers });
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, bound) => {
+    server.bindAsync('127.0.0.1:0', credentials, (error, bound) => {
       if (error === null) resolve(bound);
       else reject(error);
     });
@@ -68,8 +72,8 @@ export interface Outcome {
 export class GrpcJsClient {
   readonly raw: grpc.Client;
 
-  constructor(port: number, options: grpc.ClientOptions = {}) {
-    this.raw = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
+  constructor(port: number, options: grpc.ClientOptions = {}, credentials = grpc.credentials.createInsecure()) {
+    this.raw = new grpc.Client(`127.0.0.1:${port}`, credentials, {
       'grpc.enable_retries': 0,
       // Each with a connection of its own.
       'grpc.use_local_subchannel_pool': 1,

@@ -20,8 +20,12 @@ export interface TestProxy {
   /** The next call to end, or the one that ended with this index (from 0). */
   call(index: number): Promise<CallRecord>;
   readonly changes: readonly BackendChange[];
+  /** The change with this index, when it has come. */
+  change(index: number): Promise<BackendChange>;
   /** What the listener turned away, in words. */
   readonly refused: readonly string[];
+  /** What was turned away with this index, when it has been. */
+  refusal(index: number): Promise<string>;
   readonly defects: readonly unknown[];
   stop(): Promise<void>;
 }
@@ -93,6 +97,7 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     },
     onClientRefused(peer, detail) {
       refused.push(`${peer}: ${detail}`);
+      news.emit('refused');
     },
     onDefect(error) {
       defects.push(error);
@@ -103,6 +108,15 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   if (options.connected ?? true) {
     while (app.pool.backends.some(({ link }) => link !== 'ready')) await once(news, 'change');
   }
+
+  async function nth<T>(list: readonly T[], index: number, event: string): Promise<T> {
+    for (;;) {
+      const item = list[index];
+      if (item !== undefined) return item;
+      await once(news, event);
+    }
+  }
+
   return {
     port,
     get admin() {
@@ -110,15 +124,11 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     },
     app,
     calls,
-    async call(index) {
-      for (;;) {
-        const record = calls[index];
-        if (record !== undefined) return record;
-        await once(news, 'call');
-      }
-    },
+    call: (index) => nth(calls, index, 'call'),
     changes,
+    change: (index) => nth(changes, index, 'change'),
     refused,
+    refusal: (index) => nth(refused, index, 'refused'),
     defects,
     stop: () => app.stop(),
   };
