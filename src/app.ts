@@ -110,6 +110,14 @@ export function createApp(
     connectBackoffMax: settings.connectBackoffMax,
     backendConnections: settings.backendConnections,
     queueLimit: settings.queueLimit,
+    keepalive:
+      settings.keepaliveTime === null
+        ? null
+        : {
+            time: settings.keepaliveTime,
+            timeout: settings.keepaliveTimeout,
+            maxPings: settings.keepaliveMaxPings,
+          },
     settings: wire,
     tls: settings.backendTls ? backendTls(settings, files) : null,
     clock,
@@ -158,6 +166,11 @@ export function createApp(
     addresses: settings.listen,
     settings: wire,
     maxConnections: settings.maxConnections,
+    lifetime: {
+      idle: settings.idleTimeout,
+      age: settings.maxConnectionAge,
+      ageGrace: settings.maxConnectionAgeGrace,
+    },
     tls: clientTls(files),
     forwarding: {
       forwarded: settings.forwarded,
@@ -168,6 +181,7 @@ export function createApp(
     onRefused: events.onClientRefused,
   });
   let draining = false;
+  let endPreStop: () => void = () => {};
   const { admin: adminListen } = settings;
   const admin: Admin | null =
     adminListen === null
@@ -180,7 +194,19 @@ export function createApp(
           state: { draining: () => draining, backends: () => pool.backends, now: () => clock.now() },
         });
 
+  /** Whoever looks at /readyz sends us no more by the time that the listener closes. */
+  function preStop(): Promise<void> {
+    return new Promise((resolve) => {
+      const alarm = alarms.set(clock.now() + settings.preStopDelay, resolve);
+      endPreStop = () => {
+        alarms.cancel(alarm);
+        resolve();
+      };
+    });
+  }
+
   async function stop(): Promise<void> {
+    endPreStop();
     listener.close();
     await Promise.all([pool.stop(upstreamGrace), admin?.stop()]);
   }
@@ -226,6 +252,7 @@ export function createApp(
     },
     async drain() {
       draining = true;
+      if (settings.preStopDelay > 0) await preStop();
       await listener.drain(settings.drainTimeout);
       await stop();
     },

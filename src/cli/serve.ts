@@ -75,7 +75,9 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
     });
     const signal = await io.terminated;
     for (const follower of followers) follower.stop();
-    io.log.info(`${signal}: draining, at most ${settings.drainTimeout} ms`);
+    const { preStopDelay, drainTimeout } = settings;
+    const first = preStopDelay === 0 ? '' : `not ready, after ${preStopDelay} ms `;
+    io.log.info(`${signal}: ${first}draining, at most ${drainTimeout} ms`);
     await app.drain();
     io.log.info('drained');
     return 0;

@@ -55,6 +55,16 @@ export function duration(min: string, max: string): Kind<Millis> {
   });
 }
 
+/** A duration, or `off`, which is null. */
+export function durationOrOff(min: string, max: string): Kind<Millis | null> {
+  const timed = duration(min, max);
+  return {
+    ...timed,
+    metavar: `${timed.metavar}|off`,
+    fromText: (text) => (text === 'off' ? { ok: true, value: null } : timed.fromText(text)),
+  };
+}
+
 const sizeUnits: ReadonlyMap<string, number> = new Map([
   ['', 1],
   ['KiB', 1024],

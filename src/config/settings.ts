@@ -3,6 +3,7 @@ import {
   authority,
   choice,
   duration,
+  durationOrOff,
   host,
   integer,
   type Kind,
@@ -21,6 +22,7 @@ export const settingGroups = [
   'Service config',
   'Limits',
   'Connections to backends',
+  'Connections of clients',
   'Draining',
   'TLS',
   'Metadata',
@@ -162,7 +164,50 @@ export const settingTable = {
     '1000',
     'Calls that wait for a stream, per backend.',
   ),
+  keepaliveTime: one(
+    'Connections to backends',
+    durationOrOff('10ms', '24h'),
+    '10s',
+    'Silence of a backend with open calls after which a PING asks whether it lives.',
+  ),
+  keepaliveTimeout: one(
+    'Connections to backends',
+    duration('10ms', '1h'),
+    '5s',
+    'Time that it has to answer; then the connection is lost.',
+  ),
+  keepaliveMaxPings: one(
+    'Connections to backends',
+    integer(0, 1000),
+    '3',
+    'PINGs in one silence; the next waits 5m. Stock gRPC servers cut at the fourth. 0: no limit, where backends permit it.',
+  ),
 
+  idleTimeout: one(
+    'Connections of clients',
+    durationOrOff('10ms', '24h'),
+    'off',
+    'A client connection without calls for so long is closed, by two GOAWAYs.',
+  ),
+  maxConnectionAge: one(
+    'Connections of clients',
+    durationOrOff('10ms', '720h'),
+    'off',
+    'A client connection so old, give or take a tenth, takes no new calls and is closed, by two GOAWAYs.',
+  ),
+  maxConnectionAgeGrace: one(
+    'Connections of clients',
+    duration('0s', '24h'),
+    '30s',
+    'Time that its calls get to finish then.',
+  ),
+
+  preStopDelay: one(
+    'Draining',
+    duration('0s', '1h'),
+    '0s',
+    'Time after SIGTERM in which /readyz says 503 and new connections and calls are still taken.',
+  ),
   drainTimeout: one('Draining', duration('0s', '24h'), '30s', 'Time that calls in flight get to finish after SIGTERM.'),
 
   tlsCert: optional('TLS', path, null, 'Certificate chain for clients, PEM; with --tls-key. Without, cleartext.'),
@@ -260,7 +305,7 @@ export type SettingKey = keyof typeof settingTable;
 type ValueOf<S> =
   S extends One<infer T> ? T : S extends Optional<infer T> ? T | null : S extends Many<infer T> ? readonly T[] : never;
 
-/** The settings in force, checked and frozen. Durations in milliseconds, sizes in bytes, `admin` and `maxMessageSize` null when off. */
+/** The settings in force, checked and frozen. Durations in milliseconds, sizes in bytes, what can be off is null then. */
 export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof settingTable)[K]> };
 
 /** All keys, in the help's order. */

@@ -61,7 +61,7 @@ export function reasonInWords({ reason, code, attempts }: EndedCall): string {
     case 'overloaded':
       return 'every backend’s queue is full';
     case 'drain_timeout':
-      return 'the proxy shut down';
+      return 'its time to finish was over before it was: the proxy or the connection was ending';
     case 'committed':
       return 'the answer had begun to reach the client: too late for another attempt';
     case 'internal':

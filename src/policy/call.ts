@@ -106,7 +106,13 @@ function take(state: CallState, event: CallEvent, env: Env, out: Decision[]): bo
       cancelLive(state, event.by, null, out);
       if (event.by === 'client')
         finish(state, { code: Status.CANCELLED, detail: 'the client cancelled' }, 'client_cancelled', out);
-      else finish(state, { code: Status.UNAVAILABLE, detail: 'the proxy is shutting down' }, 'drain_timeout', out);
+      else
+        finish(
+          state,
+          { code: Status.UNAVAILABLE, detail: 'the time to finish before the connection closes is over' },
+          'drain_timeout',
+          out,
+        );
       return false;
     default:
       event satisfies never;

@@ -21,8 +21,6 @@ import { answerShort } from './short-answer.js';
 export class ClientConnection implements CallHome {
   readonly connection: Http2Connection;
   readonly replay: ReplayBudget;
-  /** The final GOAWAY has been sent: no call can come any more. */
-  saidLast = false;
   private readonly parts: ProxyParts;
   private readonly calls = new Set<Call>();
   private readonly ended: () => void;

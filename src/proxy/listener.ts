@@ -3,14 +3,14 @@ import type tls from 'node:tls';
 import { type Forwarding, originOf } from '../grpc/forwarding.js';
 import type { MetadataField } from '../grpc/metadata.js';
 import { createConnection } from '../http2/connection.js';
-import { bindSocket, type SocketBinding } from '../http2/socket.js';
+import { bindSocket } from '../http2/socket.js';
 import type { Http2Settings } from '../http2/types.js';
 import { type BindAddress, bindServer, showAddress } from '../runtime/bind-server.js';
 import type { Turn } from '../runtime/ports.js';
 import { forwardedCertificate } from './client-certificate.js';
 import { ClientConnection } from './client-connection.js';
+import { type ClientLifetime, ClientSession } from './client-session.js';
 import { type ClientTls, createHandshakes, handshakeProblem } from './client-tls.js';
-import { sayGoodbye } from './goodbye.js';
 import { greet } from './greeting.js';
 import type { ProxyParts } from './parts.js';
 
@@ -19,6 +19,7 @@ export interface ListenerOptions {
   readonly settings: Http2Settings;
   /** Connections in all; further ones are closed as they come. */
   readonly maxConnections: number;
+  readonly lifetime: ClientLifetime;
   /** Null: cleartext, for good. */
   readonly tls: ClientTls | null;
   readonly forwarding: ForwardingOptions;
@@ -58,17 +59,6 @@ export interface Listener {
   close(): void;
 }
 
-/** What a client's connection consists of here. */
-interface Session {
-  readonly client: ClientConnection;
-  readonly binding: SocketBinding;
-  /** Takes back a goodbye that is being said. */
-  stopGoodbye: (() => void) | null;
-}
-
-/** What a client gets for its last bytes once `--drain-timeout` is over (ms). */
-const lastLinger = 100;
-
 export function createListener(parts: ProxyParts, options: ListenerOptions): Listener {
   const servers: net.Server[] = [];
   const bound: string[] = [];
@@ -76,10 +66,10 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   const sockets = new Set<net.Socket>();
   /** Those that have not said yet what they speak, or are being turned away. */
   const strangers = new Set<net.Socket>();
-  const sessions = new Set<Session>();
+  const sessions = new Set<ClientSession>();
   let handshakes = options.tls === null ? null : handshakesOf(options.tls);
   let drained: Promise<void> | null = null;
-  /** Judges, at every change, whether a drain is over. */
+  /** Judges, as each session ends, whether a drain is over. */
   let checkDrained: () => void = () => {};
 
   function openCalls(): number {
@@ -145,8 +135,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       alarms: parts.alarms,
       clock: parts.clock,
       events: {
-        onRequest: (stream, fields, endStream, tooLarge) =>
-          session.client.onRequest(stream, fields, endStream, tooLarge),
+        onRequest: (stream, fields, endStream, tooLarge) => client.onRequest(stream, fields, endStream, tooLarge),
         onSettings: () => {
           heard = true;
         },
@@ -158,7 +147,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
         },
         onClosed: (detail) => {
           sessions.delete(session);
-          session.stopGoodbye?.();
+          session.closed();
           if (!heard) options.onRefused(peer, detail);
           checkDrained();
         },
@@ -167,10 +156,10 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     const client = new ClientConnection(
       binding.connection,
       parts,
-      () => checkDrained(),
+      () => session.callEnded(),
       forwardingOf(socket, options.forwarding),
     );
-    const session: Session = { client, binding, stopGoodbye: null };
+    const session = new ClientSession(client, binding, parts, options.lifetime);
     sessions.add(session);
     binding.start();
   }
@@ -190,24 +179,12 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
 
   function drainAll(graceMs: number): Promise<void> {
     stopAccepting();
-    for (const session of sessions) {
-      const { client, binding } = session;
-      session.stopGoodbye = sayGoodbye(binding.connection, parts, () => {
-        client.saidLast = true;
-        checkDrained();
-      });
-    }
     const tooLong = parts.alarms.set(parts.clock.now() + graceMs, () => {
-      for (const { client, binding } of sessions) {
-        client.abandonCalls();
-        // The time is over: what a peer that reads would take at once is all that is waited for.
-        binding.end(lastLinger);
-      }
+      for (const session of sessions) session.giveUp();
     });
+    for (const session of sessions) session.leave();
     return new Promise((resolve) => {
       checkDrained = () => {
-        // A client that has not heard the last GOAWAY yet may still open a call: idle is judged after it.
-        for (const { client, binding } of sessions) if (client.saidLast && client.openCalls === 0) binding.end();
         if (sessions.size > 0) return;
         parts.alarms.cancel(tooLong);
         resolve();
@@ -243,7 +220,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     },
     close() {
       stopAccepting();
-      for (const { binding } of sessions) binding.destroy();
+      for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     },
   };

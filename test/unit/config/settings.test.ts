@@ -52,12 +52,14 @@ describe('names', () => {
     expect(settingKeys.map(flagOf).toSorted()).toEqual(
       (
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
-        '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls --buffer-limit ' +
-        '--client-buffer-limit --config --connect-backoff-max --connect-timeout --directives --drain-timeout ' +
-        '--forwarded --listen --log-format --log-level --max-attempts-limit --max-concurrent-streams ' +
-        '--max-connections --max-header-list-size --max-message-size --metadata-prefix --per-call-buffer-limit ' +
-        '--pin --pin-same-backend-retry --queue-limit --relay-buffer-limit --response-metadata --service-config ' +
-        '--tls-cert --tls-client-ca --tls-key --trust-forwarded --via'
+        '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls ' +
+        '--buffer-limit --client-buffer-limit --config --connect-backoff-max --connect-timeout ' +
+        '--directives --drain-timeout --forwarded --idle-timeout --keepalive-max-pings --keepalive-time ' +
+        '--keepalive-timeout --listen --log-format --log-level --max-attempts-limit ' +
+        '--max-concurrent-streams --max-connection-age --max-connection-age-grace --max-connections ' +
+        '--max-header-list-size --max-message-size --metadata-prefix --per-call-buffer-limit --pin ' +
+        '--pin-same-backend-retry --pre-stop-delay --queue-limit --relay-buffer-limit --response-metadata ' +
+        '--service-config --tls-cert --tls-client-ca --tls-key --trust-forwarded --via'
       ).split(' '),
     );
   });
@@ -83,6 +85,13 @@ describe('defaults', () => {
       connectBackoffMax: 5000,
       backendConnections: 4,
       queueLimit: 1000,
+      keepaliveTime: 10_000,
+      keepaliveTimeout: 5000,
+      keepaliveMaxPings: 3,
+      idleTimeout: null,
+      maxConnectionAge: null,
+      maxConnectionAgeGrace: 30_000,
+      preStopDelay: 0,
       drainTimeout: 30_000,
       tlsCert: null,
       tlsKey: null,

@@ -181,7 +181,9 @@ describe('cancel', () => {
     const running = new Script();
     running.start();
     expect(running.aborted('shutdown')).toEqual(['cancel 1 shutdown', 'finish UNAVAILABLE drain_timeout']);
-    expect(running.decisions.at(-1)).toMatchObject({ with: { detail: 'the proxy is shutting down' } });
+    expect(running.decisions.at(-1)).toMatchObject({
+      with: { detail: 'the time to finish before the connection closes is over' },
+    });
     const waiting = new Script();
     waiting.start();
     waiting.fails(1);

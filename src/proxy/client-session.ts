@@ -1,0 +1,136 @@
+import type { SocketBinding } from '../http2/socket.js';
+import { ErrorCode } from '../http2/types.js';
+import type { AlarmHandle, Alarms, Clock, Random } from '../runtime/ports.js';
+import type { ClientConnection } from './client-connection.js';
+import { sayGoodbye } from './goodbye.js';
+
+/** When a client's connection ends by itself. Milliseconds; null: never. */
+export interface ClientLifetime {
+  /** Without calls. */
+  readonly idle: number | null;
+  /** At all; a tenth is added or taken at random, so that clients that came together do not come again together. */
+  readonly age: number | null;
+  /** What its calls get to finish in once it is that old. */
+  readonly ageGrace: number;
+}
+
+/** What a session takes from outside. */
+export interface SessionPorts {
+  readonly clock: Clock;
+  readonly alarms: Alarms;
+  readonly random: Random;
+}
+
+/** What a client gets for its last bytes once the time to finish is over (ms). */
+const lastLinger = 100;
+const ageJitter = 0.1;
+
+/** A client's connection from its preface to its end: says when it ends, and how (A9; RFC 9113 6.8). */
+export class ClientSession {
+  readonly client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>;
+  private readonly binding: Pick<SocketBinding, 'connection' | 'end' | 'destroy'>;
+  private readonly ports: SessionPorts;
+  private readonly lifetime: ClientLifetime;
+  /** Takes back the goodbye that is being said; null before. */
+  private stopGoodbye: (() => void) | null = null;
+  /** The final GOAWAY has been sent: no call can come any more. */
+  private saidLast = false;
+  /** The last call ended, or the connection began (clock ms). */
+  private idleSince: number;
+  /** Moved only when it rings: see `callEnded`. */
+  private idleAlarm: AlarmHandle | null = null;
+  private ageAlarm: AlarmHandle | null = null;
+
+  constructor(
+    client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>,
+    binding: Pick<SocketBinding, 'connection' | 'end' | 'destroy'>,
+    ports: SessionPorts,
+    lifetime: ClientLifetime,
+  ) {
+    this.client = client;
+    this.binding = binding;
+    this.ports = ports;
+    this.lifetime = lifetime;
+    this.idleSince = ports.clock.now();
+    const { idle, age } = lifetime;
+    if (idle !== null) this.watchIdle(this.idleSince + idle);
+    if (age !== null) {
+      const jittered = age * (1 - ageJitter + 2 * ageJitter * ports.random.next());
+      this.ageAlarm = ports.alarms.set(this.idleSince + jittered, () => this.growOld());
+    }
+  }
+
+  /** A call is over. */
+  callEnded(): void {
+    if (this.client.openCalls > 0) return;
+    if (this.saidLast) {
+      this.binding.end();
+      return;
+    }
+    const { idle } = this.lifetime;
+    if (idle === null || this.stopGoodbye !== null) return;
+    this.idleSince = this.ports.clock.now();
+    if (this.idleAlarm === null) this.watchIdle(this.idleSince + idle);
+  }
+
+  /** Sends both GOAWAYs, then closes with the last call. Once; later ones change nothing. */
+  leave(): void {
+    if (this.stopGoodbye !== null) return;
+    this.idleAlarm = this.clear(this.idleAlarm);
+    this.stopGoodbye = sayGoodbye(this.binding.connection, this.ports, () => {
+      this.saidLast = true;
+      // Only now: a client that has not heard the last GOAWAY may still open a call.
+      if (this.client.openCalls === 0) this.binding.end();
+    });
+  }
+
+  /** The time to finish is over: what is left ends UNAVAILABLE `drain_timeout`, and the connection with it. */
+  giveUp(): void {
+    if (!this.saidLast) {
+      // So that calls which are under way to us are known not to have been taken.
+      const { connection } = this.binding;
+      this.leave();
+      this.stopGoodbye?.();
+      connection.goaway(connection.lastPeerStreamId, ErrorCode.NO_ERROR, 'draining');
+      this.saidLast = true;
+    }
+    this.client.abandonCalls();
+    // What a peer that reads would take at once is all that is waited for.
+    this.binding.end(lastLinger);
+  }
+
+  /** Closes now. */
+  destroy(): void {
+    this.binding.destroy();
+  }
+
+  /** The socket is closed. */
+  closed(): void {
+    this.idleAlarm = this.clear(this.idleAlarm);
+    this.ageAlarm = this.clear(this.ageAlarm);
+    this.stopGoodbye?.();
+  }
+
+  private growOld(): void {
+    const { alarms, clock } = this.ports;
+    this.leave();
+    this.ageAlarm = alarms.set(clock.now() + this.lifetime.ageGrace, () => this.giveUp());
+  }
+
+  private watchIdle(at: number): void {
+    this.idleAlarm = this.ports.alarms.set(at, () => {
+      this.idleAlarm = null;
+      const { idle } = this.lifetime;
+      // The end of the last call sets it anew.
+      if (idle === null || this.client.openCalls > 0) return;
+      const due = this.idleSince + idle;
+      if (this.ports.clock.now() < due) this.watchIdle(due);
+      else this.leave();
+    });
+  }
+
+  private clear(alarm: AlarmHandle | null): null {
+    if (alarm !== null) this.ports.alarms.cancel(alarm);
+    return null;
+  }
+}

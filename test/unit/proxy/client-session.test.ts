@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { createConnection } from '../../../src/http2/connection.js';
+import { defaultHttp2Settings } from '../../../src/http2/types.js';
+import { type ClientLifetime, ClientSession } from '../../../src/proxy/client-session.js';
+import { ack, parse, ping, preface, settings, show } from '../../support/frames.js';
+import { createVirtualTime } from '../../support/virtual-time.js';
+
+const never: ClientLifetime = { idle: null, age: null, ageGrace: 30_000 };
+const soon = `goaway ${2 ** 31 - 1} 0`;
+
+/** A session whose calls are a number that the test moves. */
+function meet(lifetime: Partial<ClientLifetime>, random = 0.5) {
+  const time = createVirtualTime();
+  const connection = createConnection('server', defaultHttp2Settings, {
+    onRequest() {},
+    onSettings() {},
+    onGoaway() {},
+    onStreamClosed() {},
+    onOutput() {},
+    onFailed() {},
+  });
+  connection.start();
+  connection.receive(preface);
+  connection.receive(settings());
+  connection.takeOutput();
+  const asked: string[] = [];
+  const client = {
+    openCalls: 0,
+    abandonCalls: () => {
+      asked.push(`abandon ${client.openCalls}`);
+    },
+  };
+  const binding = {
+    connection,
+    end: (linger?: number) => void asked.push(linger === undefined ? 'end' : `end ${linger}`),
+    destroy: () => {},
+  };
+  const session = new ClientSession(
+    client,
+    binding,
+    { ...time, random: { next: () => random } },
+    { ...never, ...lifetime },
+  );
+  let payload = '';
+  return {
+    time,
+    session,
+    asked,
+    call: () => {
+      client.openCalls += 1;
+    },
+    finish: () => {
+      client.openCalls -= 1;
+      session.callEnded();
+    },
+    /** What has been sent since the last time. */
+    said: (): string[] => {
+      const frames = parse(Buffer.concat(connection.takeOutput()));
+      for (const one of frames) if (show(one).startsWith('ping')) payload = one.payload.toString('latin1');
+      return frames.map(show).filter((line) => line.startsWith('goaway'));
+    },
+    answerPing: () => connection.receive(ping(payload, ack)),
+  };
+}
+
+describe('CON-20: a client connection without calls', () => {
+  it('is told both GOAWAYs after the idle time, and closed', () => {
+    const { time, said, answerPing, asked } = meet({ idle: 1000 });
+    time.advance(999);
+    expect(said()).toEqual([]);
+    time.advance(1);
+    expect([said(), asked]).toEqual([[soon], []]);
+    answerPing();
+    expect([said(), asked]).toEqual([['goaway 0 0'], ['end']]);
+    expect(time.alarms.pending).toBe(0);
+  });
+
+  it('counts from the end of the last call', () => {
+    const { time, said, call, finish } = meet({ idle: 1000 });
+    time.advance(500);
+    call();
+    time.advance(100);
+    finish();
+    time.advance(999);
+    expect(said()).toEqual([]);
+    time.advance(1);
+    expect(said()).toEqual([soon]);
+  });
+
+  it('stays while a call is open, however long, and has one alarm at most', () => {
+    const { time, said, call, finish } = meet({ idle: 1000 });
+    call();
+    call();
+    time.advance(100_000);
+    expect(time.alarms.pending).toBe(0);
+    finish();
+    time.advance(100_000);
+    expect(said()).toEqual([]);
+    finish();
+    expect(time.alarms.pending).toBe(1);
+    time.advance(1000);
+    expect(said()).toEqual([soon]);
+  });
+
+  it('serves a call that comes between the GOAWAYs, then closes', () => {
+    const { time, call, finish, said, answerPing, asked } = meet({ idle: 1000 });
+    time.advance(1000);
+    said();
+    call();
+    answerPing();
+    time.advance(60_000);
+    expect(asked).toEqual([]);
+    finish();
+    expect(asked).toEqual(['end']);
+  });
+
+  it('stays for ever where the time is off', () => {
+    const { time, said, call, finish } = meet({});
+    call();
+    finish();
+    expect(time.alarms.pending).toBe(0);
+    time.advance(1e9);
+    expect(said()).toEqual([]);
+  });
+});
+
+describe('CON-10: a client connection that is old', () => {
+  it.each([
+    [0, 900],
+    [0.5, 1000],
+    [0.999_999, 1100],
+  ])('is told to go at its age give or take a tenth: random %d, after %d ms', (random, at) => {
+    const { time, said } = meet({ age: 1000 }, random);
+    time.advance(at - 1);
+    expect(said()).toEqual([]);
+    time.advance(1);
+    expect(said()).toEqual([soon]);
+  });
+
+  it('closes with its last call', () => {
+    const { time, said, call, finish, answerPing, asked } = meet({ age: 1000 });
+    call();
+    time.advance(1000);
+    said();
+    answerPing();
+    expect(said()).toEqual(['goaway 0 0']);
+    time.advance(29_999);
+    expect(asked).toEqual([]);
+    finish();
+    expect(asked).toEqual(['end']);
+  });
+
+  it('BR-72: ends what is left of its calls when the grace is over', () => {
+    const { time, call, asked, said, session } = meet({ age: 1000, ageGrace: 500 });
+    call();
+    time.advance(1000);
+    said();
+    time.advance(499);
+    expect(asked).toEqual([]);
+    time.advance(1);
+    // Not answered yet: the last GOAWAY goes out now, so that what is on its way here is known not to be taken.
+    expect([said(), asked]).toEqual([['goaway 0 0'], ['abandon 1', 'end 100']]);
+    session.closed();
+    expect(time.alarms.pending).toBe(0);
+  });
+
+  it('is not told twice where it is idle or drained as well', () => {
+    const { time, call, finish, said, session } = meet({ age: 1000, idle: 1200 });
+    call();
+    time.advance(1000);
+    expect(said()).toEqual([soon]);
+    session.leave();
+    finish();
+    time.advance(5000);
+    expect(said()).toEqual(['goaway 0 0']);
+  });
+});
+
+it('a session that has ended leaves no alarm', () => {
+  const { time, session } = meet({ age: 1000, idle: 1000 });
+  expect(time.alarms.pending).toBe(2);
+  session.closed();
+  expect(time.alarms.pending).toBe(0);
+});
