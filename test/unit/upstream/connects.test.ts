@@ -216,6 +216,36 @@ describe('reconnects', () => {
     ]);
   });
 
+  it('connects the successor of one whose stream identifiers run out before they do, so that no call waits', () => {
+    const scene = Scene.up(100, { streamsPerConnection: 6, backendConnections: 1 });
+    const [first, second] = [scene.call(), scene.call()];
+    expect(scene.links.length).toBe(1);
+    const third = scene.call();
+    expect(scene.links.length).toBe(2);
+    // Until it is up the old one goes on.
+    const fourth = scene.call();
+    expect(fourth.connection).toBe(scene.link(0));
+    expect(scene.backend).toMatchObject({ link: 'ready', connections: 1 });
+    scene.link(1).settings();
+    expect(scene.backend).toMatchObject({ link: 'ready', connections: 1, inFlight: 4 });
+    expect(scene.call().connection).toBe(scene.link(1));
+    scene.finish(first, second, third);
+    expect(scene.link(0).asked).toEqual([]);
+    scene.finish(fourth);
+    expect(scene.link(0).asked).toEqual(['end']);
+  });
+
+  it('a successor that cannot be connected is tried again, and troubles nobody while identifiers are left', () => {
+    const scene = Scene.up(100, { streamsPerConnection: 6 });
+    const calls = [scene.call(), scene.call(), scene.call()];
+    scene.link(1).close('connect refused (ECONNREFUSED)');
+    calls.push(scene.call());
+    expect(scene.untilConnect(3)).toBe(250);
+    scene.link(2).settings();
+    expect(scene.call().connection).toBe(scene.link(2));
+    expect(calls.map(({ heard }) => heard)).toEqual([['opened'], ['opened'], ['opened'], ['opened']]);
+  });
+
   it('replaces a connection whose stream identifiers run out, without a loss', () => {
     const scene = Scene.up(100, { streamsPerConnection: 2 });
     const first = scene.call();
