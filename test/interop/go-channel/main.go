@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -39,12 +40,16 @@ type request struct {
 	Target  string `json:"target"`
 	// The configuration's text, as it stands.
 	ServiceConfig *string `json:"serviceConfig"`
-	Method        string  `json:"method"`
+	// The channel's own retries, the transparent ones of A6 left, are off.
+	NoRetries bool   `json:"noRetries"`
+	Method    string `json:"method"`
 	// Of send, finish and cancel: the seq of the call.
 	Call int `json:"call"`
 	// unary, or clientStream.
-	Kind     string      `json:"kind"`
-	Message  string      `json:"message"`
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	// Each message is compressed.
+	Gzip     bool        `json:"gzip"`
 	Metadata [][2]string `json:"metadata"`
 	// From the start of the call; absent for none.
 	DeadlineMs *int64 `json:"deadlineMs"`
@@ -94,6 +99,9 @@ func open(r request) (*grpc.ClientConn, error) {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithNoProxy(),
 	}
+	if r.NoRetries {
+		options = append(options, grpc.WithDisableRetry())
+	}
 	if r.ServiceConfig != nil {
 		options = append(options, grpc.WithDefaultServiceConfig(*r.ServiceConfig))
 	}
@@ -130,10 +138,21 @@ func (l *live) run(ctx context.Context, conn *grpc.ClientConn, r request) reply 
 		defer stop()
 	}
 	for _, pair := range r.Metadata {
-		ctx = metadata.AppendToOutgoingContext(ctx, pair[0], pair[1])
+		value := pair[1]
+		if strings.HasSuffix(pair[0], "-bin") {
+			bytes, err := base64.StdEncoding.DecodeString(value)
+			if err != nil {
+				return reply{Seq: r.Seq, Fault: err.Error()}
+			}
+			value = string(bytes)
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, pair[0], value)
 	}
 	var headers, trailers metadata.MD
 	options := []grpc.CallOption{grpc.ForceCodec(rawCodec{}), grpc.Header(&headers), grpc.Trailer(&trailers)}
+	if r.Gzip {
+		options = append(options, grpc.UseCompressor(gzip.Name))
+	}
 	var answer []byte
 	var err error
 	if r.Kind == "unary" {

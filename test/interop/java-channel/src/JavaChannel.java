@@ -43,7 +43,12 @@ public final class JavaChannel {
     /** unary, or clientStream. */
     String kind = "unary";
     String message = "";
+    /** Binary values in base64. */
     List<List<String>> metadata = List.of();
+    /** Each message is compressed. */
+    boolean gzip;
+    /** The channel's own retries are off. */
+    boolean noRetries;
     /** From the start of the call; null for none. */
     Long deadlineMs;
   }
@@ -120,6 +125,9 @@ public final class JavaChannel {
               // As hedgerow and grpc-go have it by default; A6 leaves it to each.
               .perRpcBufferLimit(PER_CALL_BUFFER_LIMIT)
               .proxyDetector(address -> null);
+      if (request.noRetries) {
+        builder.disableRetry();
+      }
       if (request.serviceConfig != null) {
         builder.defaultServiceConfig(config(request.serviceConfig));
       }
@@ -176,9 +184,17 @@ public final class JavaChannel {
     if (request.deadlineMs != null) {
       options = options.withDeadline(Deadline.after(request.deadlineMs, TimeUnit.MILLISECONDS));
     }
+    if (request.gzip) {
+      options = options.withCompression("gzip");
+    }
     Metadata headers = new Metadata();
     for (List<String> pair : request.metadata) {
-      headers.put(Metadata.Key.of(pair.get(0), Metadata.ASCII_STRING_MARSHALLER), pair.get(1));
+      if (pair.get(0).endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
+        headers.put(
+            Metadata.Key.of(pair.get(0), Metadata.BINARY_BYTE_MARSHALLER), Base64.getDecoder().decode(pair.get(1)));
+      } else {
+        headers.put(Metadata.Key.of(pair.get(0), Metadata.ASCII_STRING_MARSHALLER), pair.get(1));
+      }
     }
     ClientCall<byte[], byte[]> call = channel.newCall(method, options);
     calls.put(request.seq, call);
@@ -212,6 +228,9 @@ public final class JavaChannel {
           }
         },
         headers);
+    if (request.gzip) {
+      call.setMessageCompression(true);
+    }
     // Two, as the stub of a call with one answer asks for: it would tell a second one as an error.
     call.request(2);
     if (request.kind.equals("unary")) {
