@@ -179,21 +179,31 @@ const call: fc.Arbitrary<ClientCallPlan> = fc.record({
   outcomes: fc.array(outcome, { maxLength: 7 }),
 });
 
-const limit = (plenty: number): fc.Arbitrary<number> =>
-  mostly(2, fc.constant(plenty), fc.constantFrom(0, 50, 200, 400));
+const small = fc.constantFrom(0, 50, 200, 400);
+const plenty = 1_000_000;
+/** Mostly one of them at a time is in reach. */
+const buffers: fc.Arbitrary<Pick<RunScript['limits'], 'call' | 'client' | 'total'>> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ call: plenty, client: plenty, total: plenty }) },
+  { weight: 3, arbitrary: small.map((call) => ({ call, client: plenty, total: plenty })) },
+  { weight: 1, arbitrary: small.map((client) => ({ call: plenty, client, total: plenty })) },
+  { weight: 1, arbitrary: small.map((total) => ({ call: plenty, client: plenty, total })) },
+  { weight: 1, arbitrary: fc.record({ call: small, client: small, total: small }) },
+);
+const limits: fc.Arbitrary<RunScript['limits']> = fc
+  .record({
+    buffers,
+    relay: mostly(2, fc.constant(plenty), small),
+    queue: mostly(3, fc.constant(1000), fc.constantFrom(1, 2)),
+    connections: fc.integer({ min: 1, max: 3 }),
+  })
+  .map(({ buffers: kept, ...rest }) => ({ ...kept, ...rest }));
 
 /** Runs of one to six calls that share backends, buffers and the bucket. */
 export const runs: fc.Arbitrary<RunScript> = fc.record({
   config,
-  limits: fc.record({
-    call: limit(262_144),
-    client: limit(1_000_000),
-    total: limit(1_000_000),
-    relay: limit(1_000_000),
-    queue: mostly(3, fc.constant(1000), fc.constantFrom(1, 2)),
-    connections: fc.integer({ min: 1, max: 3 }),
-  }),
+  limits,
   randoms: fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { minLength: 1, maxLength: 5 }),
+  alarmsLate: mostly(4, fc.constant(0), fc.constantFrom(0.5, 2, 7)),
   clientLatency: fc.constantFrom(0, 0, 1, 2),
   clientWindow: mostly(2, fc.constant(65_535), fc.constantFrom(10, 100)),
   warmup: mostly(5, fc.constant(20), fc.constantFrom(0, 2)),

@@ -55,6 +55,8 @@ export interface CallFacts {
   /** Of the client or the config, whichever is sooner. */
   readonly deadline: number;
   readonly pins: Pick<RunScript, 'pin' | 'pinSameBackendRetry'>;
+  /** How late the proxy may be with what is due (ms). */
+  readonly late: number;
   /** A bucket may keep attempts from being made. */
   readonly throttled: boolean;
 }
@@ -196,7 +198,18 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
         const timeouts = [plan.timeout, policy.timeout].filter((one) => one !== null);
         const deadline = entry.at + Math.min(Number.POSITIVE_INFINITY, ...timeouts);
         calls.set(call, {
-          ...{ call, plan, caller, policy, arrived: moment, deadline, gone: null, pins: script, throttled },
+          ...{
+            call,
+            plan,
+            caller,
+            policy,
+            arrived: moment,
+            deadline,
+            gone: null,
+            pins: script,
+            late: script.alarmsLate,
+            throttled,
+          },
           ...{ streams: [], told: [], toldBytes: [], requestBytes: [], records: [] },
         });
         return;

@@ -13,6 +13,8 @@ export function brokenHedges(facts: CallFacts, complain: (what: string) => void)
   const { policy, deadline } = facts;
   const record = recordOf(facts);
   const attempts = record?.attempts ?? [];
+  // What is late may be overtaken by what comes meanwhile.
+  if (facts.late > 0) return;
   // Those that found no place leave no failure on the wire.
   if (record === null || attempts.some(({ result, backend }) => result === 'unplaced' || backend === null)) return;
   const starts = attempts.filter(({ cause }) => cause !== 'transparent').map(({ startedAt }) => startedAt);

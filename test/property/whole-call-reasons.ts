@@ -88,9 +88,9 @@ function misfit(reason: StopReason, facts: CallFacts, script: RunScript, endedAt
     case 'backoff_beyond_deadline':
       return unless(deadline !== Number.POSITIVE_INFINITY && endedAt < deadline, 'there was time');
     case 'deadline_exceeded':
-      if (attempts.length > 0 && attempts.every((attempt) => attempt.endedAt < deadline))
+      if (facts.late === 0 && attempts.length > 0 && attempts.every((attempt) => attempt.endedAt < deadline))
         return 'nothing was in flight: the call waited for what it could not do in time';
-      return unless(endedAt === deadline, `${deadline - endedAt} ms were left`);
+      return unless(endedAt >= deadline && endedAt <= deadline + facts.late, `${deadline - endedAt} ms were left`);
     case 'client_cancelled':
       return unless(facts.gone !== null, 'its client was there');
     case 'no_backend':

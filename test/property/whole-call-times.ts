@@ -9,9 +9,9 @@ const unitMs: Readonly<Record<string, number>> = { n: 1e-6, u: 1e-3, m: 1, S: 10
 
 /** Deadlines, backoffs, pushbacks and hedging delays as A6 has them. */
 export function brokenTimes(facts: CallFacts, complain: (what: string) => void): void {
-  const { deadline, streams } = facts;
+  const { deadline, streams, late } = facts;
   const end = endOf(facts);
-  if (end !== null && end.at > deadline) complain(`ended ${end.at - deadline} ms after its deadline`);
+  if (end !== null && end.at > deadline + late) complain(`ended ${end.at - deadline} ms after its deadline`);
   let before = Number.POSITIVE_INFINITY;
   for (const { request, opened } of streams) {
     const values = allOf(request, 'grpc-timeout');
@@ -33,7 +33,7 @@ export function brokenTimes(facts: CallFacts, complain: (what: string) => void):
 }
 
 /** One attempt after the other: each wait is the last pushback, or the next backoff since it (A6, Exponential Backoff). */
-function retryWaits({ policy, streams, records }: CallFacts, complain: (what: string) => void): void {
+function retryWaits({ policy, streams, records, late }: CallFacts, complain: (what: string) => void): void {
   const attempts = records[0]?.record.attempts ?? [];
   const sent = [...streams];
   let waits = 0;
@@ -50,12 +50,12 @@ function retryWaits({ policy, streams, records }: CallFacts, complain: (what: st
     if (pushback === 'never') complain('a retry that was pushed back for good');
     if (typeof pushback === 'number') {
       waits = 0;
-      if (wait !== pushback) complain(`a retry after ${wait} ms, pushed back by ${pushback}`);
+      if (wait < pushback || wait > pushback + late) complain(`a retry after ${wait} ms, pushed back by ${pushback}`);
       return;
     }
     const base = Math.min(policy.initialBackoff * policy.multiplier ** waits, policy.maxBackoff);
     waits += 1;
-    if (wait < base * 0.8 - hair || wait > base * 1.2 + hair)
+    if (wait < base * 0.8 - hair || wait > base * 1.2 + late + hair)
       complain(`retry ${i + 1} after ${wait} ms where the backoff is ${base} ms`);
   });
 }

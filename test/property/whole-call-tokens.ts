@@ -27,15 +27,14 @@ export function brokenTokens(script: RunScript, proxy: VirtualProxy, calls: read
   for (const count of expected) instant(count.at).wanted.push(count);
   const throttling = throttlingOf(script.config);
   let tokens = throttling?.max ?? 0;
-  const levels: { at: number; from: number; to: number }[] = [];
+  const levels: Level[] = [];
   for (const entry of proxy.log.entries) {
     if (entry.kind !== 'counted') continue;
     instant(entry.at).got.push(entry.as);
     if (throttling === null) continue;
-    const from = tokens;
     tokens =
       entry.as === 'failure' ? Math.max(0, tokens - 1000) : Math.min(throttling.max, tokens + throttling.perSuccess);
-    levels.push({ at: entry.at, from, to: tokens });
+    levels.push({ at: entry.at, as: entry.as, to: tokens });
   }
   for (const [at, { wanted, got }] of instants) {
     const told = wanted.map(({ as }) => as).sort();
@@ -46,42 +45,33 @@ export function brokenTokens(script: RunScript, proxy: VirtualProxy, calls: read
   const { state } = proxy.throttle;
   if ((state?.milliTokens ?? null) !== (throttling === null ? null : tokens))
     broken.push(`tokens: ${state?.milliTokens} left, reckoned ${tokens}`);
-  if (throttling !== null) {
-    // The most and the least that the bucket held while this instant lasted.
-    const most = (at: number): number => extreme(levels, throttling.max, at, Math.max);
-    for (const facts of calls) broken.push(...shutAttempts(facts, throttling.max, most));
-  }
+  if (throttling !== null) for (const facts of calls) broken.push(...shutAttempts(facts, throttling.max, levels));
   return broken;
 }
 
-function extreme(
-  levels: readonly { at: number; from: number; to: number }[],
-  first: number,
-  at: number,
-  pick: (...values: number[]) => number,
-): number {
-  let before = first;
-  const during: number[] = [];
-  for (const level of levels) {
-    if (level.at < at) before = level.to;
-    else if (level.at === at) during.push(level.from, level.to);
-  }
-  return pick(before, ...during);
+/** What one count did to the bucket. */
+interface Level {
+  readonly at: number;
+  readonly as: 'failure' | 'success';
+  readonly to: number;
 }
 
 /** No retry and no hedge is made while the bucket is at half or under (A6, Throttling). */
-function shutAttempts(facts: CallFacts, max: number, most: (at: number) => number): string[] {
+function shutAttempts(facts: CallFacts, max: number, levels: readonly Level[]): string[] {
   const attempts = recordOf(facts)?.attempts ?? [];
   return attempts.flatMap((attempt, i) => {
-    // A retry is judged when the failure comes, a hedge when it is due (THR-20).
-    const judgedAt =
-      attempt.cause === 'hedge'
-        ? attempt.startedAt
-        : attempt.cause === 'retry'
-          ? (attempts[i - 1]?.endedAt ?? null)
-          : null;
-    if (judgedAt === null || most(judgedAt) * 2 > max) return [];
-    return [`call ${facts.call}: a ${attempt.cause} at ${attempt.startedAt} past a shut throttle`];
+    const { cause, startedAt } = attempt;
+    const judged = cause === 'hedge' ? startedAt : cause === 'retry' ? (attempts[i - 1]?.endedAt ?? null) : null;
+    if (judged === null) return [];
+    const during = levels.filter(({ at }) => at === judged);
+    const before = levels.findLast(({ at }) => at < judged)?.to ?? max;
+    // A retry is judged when its failure has taken its token, a hedge when it is due (THR-20).
+    const possible =
+      cause === 'retry'
+        ? during.filter(({ as }) => as === 'failure').map(({ to }) => to)
+        : [before, ...during.map(({ to }) => to)];
+    if (possible.some((tokens) => tokens * 2 > max)) return [];
+    return [`call ${facts.call}: a ${cause} at ${startedAt} past a shut throttle`];
   });
 }
 

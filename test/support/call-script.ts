@@ -71,6 +71,8 @@ export interface RunScript {
   };
   /** For backoff and connect jitter, in turn. */
   readonly randoms: readonly number[];
+  /** How late alarms of calls ring: a host's timers are never early, and a few milliseconds late. */
+  readonly alarmsLate: number;
   readonly clientLatency: number;
   /** The window of each client's streams. */
   readonly clientWindow: number;

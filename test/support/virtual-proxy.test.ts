@@ -42,6 +42,7 @@ function script(changes: Partial<RunScript>): RunScript {
     config: retry,
     limits: { call: 1000, client: 10_000, total: 100_000, relay: 100_000, queue: 10, connections: 2 },
     randoms: [0.5],
+    alarmsLate: 0,
     clientLatency: 1,
     clientWindow: 65_535,
     warmup: 20,

@@ -33,28 +33,34 @@ export interface Leaks {
   readonly waitingForConnect: number;
 }
 
-/** Alarms that know how many of them are pending. */
+/** Alarms that know how many of them are pending, and ring as late as they are told to. */
 class CountedAlarms implements Alarms {
   private readonly inner: Alarms;
-  private readonly open = new Set<AlarmHandle>();
+  private readonly late: number;
+  private readonly open = new Map<AlarmHandle, AlarmHandle>();
 
-  constructor(inner: Alarms) {
+  /** @param late ms after its time that each rings */
+  constructor(inner: Alarms, late: number) {
     this.inner = inner;
+    this.late = late;
   }
   get pending(): number {
     return this.open.size;
   }
   set(at: number, ring: () => void): AlarmHandle {
-    const handle = this.inner.set(at, () => {
+    const handle: AlarmHandle = { at };
+    const real = this.inner.set(at + this.late, () => {
       this.open.delete(handle);
       ring();
     });
-    this.open.add(handle);
+    this.open.set(handle, real);
     return handle;
   }
   cancel(handle: AlarmHandle): void {
+    const real = this.open.get(handle);
+    if (real === undefined) return;
     this.open.delete(handle);
-    this.inner.cancel(handle);
+    this.inner.cancel(real);
   }
 }
 
@@ -103,8 +109,8 @@ export class VirtualProxy {
     const { time } = this;
     const clock: Clock = time.clock;
     this.log = new CallLog(() => clock.now());
-    this.callAlarms = new CountedAlarms(time.alarms);
-    this.connectAlarms = new CountedAlarms(time.alarms);
+    this.callAlarms = new CountedAlarms(time.alarms, script.alarmsLate);
+    this.connectAlarms = new CountedAlarms(time.alarms, 0);
     const { config, findings } = parseServiceConfig(script.config, { maxAttemptsLimit: 5 });
     if (config === null)
       throw new Error(`the script's config is invalid: ${findings.map((f) => f.message).join('; ')}`);
