@@ -47,8 +47,9 @@ export class Faults {
     if (this.stopped) return false;
     this.stopped = true;
     this.sender.goaway(this.lastPeerStreamId, code, detail);
-    this.table.loseAll(detail);
+    // First the owner: what comes of a lost stream is not to look for a place here.
     this.events.onFailed(code, detail);
+    this.table.loseAll(detail);
     return false;
   }
 

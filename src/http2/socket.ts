@@ -4,6 +4,8 @@ import type { ConnectionEvents, HeaderField, Http2Connection, Http2Stream } from
 
 /** What the owner of a connection on a socket hears: the connection's events, without those that the binding serves. */
 export interface SocketEvents extends Omit<ConnectionEvents, 'onOutput'> {
+  /** The socket is lost, or is being closed by us; streams are told after this. Not after `onFailed`. */
+  onLost?(detail: string): void;
   /** The socket is closed; the streams have been told. The last event, once. */
   onClosed(detail: string): void;
 }
@@ -185,7 +187,10 @@ class Binding implements SocketBinding, ConnectionEvents {
 
   /** Streams that are open cannot go on. */
   private fault(detail: string): void {
-    if (this.reason === '') this.reason = detail;
+    if (this.reason === '') {
+      this.reason = detail;
+      this.events.onLost?.(detail);
+    }
     this.connection.lost(this.reason);
   }
 

@@ -105,8 +105,8 @@ export interface ConnectionEvents {
   /** There is output to take. Fired once until `takeOutput`. */
   onOutput(): void;
   /**
-   * The peer broke a rule of the connection (RFC 9113 5.4.1): GOAWAY is in the output; write it, then close. Streams have
-   * been told `lost`. A GOAWAY of the peer's with an error code comes as `onGoaway`: what it still answers is answered.
+   * The peer broke a rule of the connection (RFC 9113 5.4.1): GOAWAY is in the output; write it, then close. Streams are
+   * told `lost` after this. A GOAWAY of the peer's with an error code comes as `onGoaway`: what it still answers is answered.
    */
   onFailed(code: number, detail: string): void;
 }

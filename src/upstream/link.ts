@@ -7,7 +7,9 @@ export interface LinkEvents {
   onGoaway(code: number, debug: string): void;
   /** A stream closed: there may be room. */
   onStreamClosed(): void;
-  /** The peer broke HTTP/2; streams have been told. `onClosed` follows when the socket is closed. */
+  /**
+   * The peer broke HTTP/2, or the connection is lost; streams are told after this. `onClosed` follows when the socket is closed.
+   */
   onFailed(detail: string): void;
   /** The socket is closed, or could not be made. Once. */
   onClosed(detail: string): void;

@@ -97,7 +97,7 @@ describe('header blocks (RFC 9113 6.2, 6.10)', () => {
   ])('%s is a connection error', (_name, bytes, code) => {
     const server = Recorder.ready('server');
     server.receive(bytes);
-    expect(server.events().at(-1)).toBe(`failed ${code}`);
+    expect(server.events()).toContain(`failed ${code}`);
   });
 
   it('a block longer than the peer’s frames goes out as HEADERS and CONTINUATION, and arrives', () => {
@@ -134,7 +134,7 @@ describe('limits on header blocks', () => {
     for (let i = 0; i < 7; i += 1) server.receive(frame(Type.continuation, 0, 3));
     expect(server.events()).toEqual([]);
     server.receive(frame(Type.continuation, 0, 3));
-    expect(server.events()).toEqual(['end 1 lost flushed', 'closed 1', 'failed 11']);
+    expect(server.events()).toEqual(['failed 11', 'end 1 lost flushed', 'closed 1']);
   });
 
   it('a request over the size limit is the owner’s to answer, and the connection goes on', () => {

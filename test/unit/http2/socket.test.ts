@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { createConnection } from '../../../src/http2/connection.js';
-import { bindSocket } from '../../../src/http2/socket.js';
-import { defaultHttp2Settings } from '../../../src/http2/types.js';
-import { frame, preface, settings, Type } from '../../support/frames.js';
+import { bindSocket, type SocketEvents } from '../../../src/http2/socket.js';
+import { defaultHttp2Settings, type StreamEvents } from '../../../src/http2/types.js';
+import { frame, headers, preface, requestLines, settings, Type } from '../../support/frames.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 
 /** A socket whose peer reads nothing: all that is written stays in its buffer. */
@@ -37,7 +37,7 @@ class StuckSocket extends EventEmitter {
   }
 }
 
-function bind() {
+function bind(changes: Partial<SocketEvents> = {}) {
   const time = createVirtualTime();
   const socket = new StuckSocket();
   const binding = bindSocket(socket as unknown as Socket, {
@@ -45,7 +45,15 @@ function bind() {
     turn: time.turn,
     alarms: time.alarms,
     clock: time.clock,
-    events: { onRequest() {}, onSettings() {}, onGoaway() {}, onStreamClosed() {}, onFailed() {}, onClosed() {} },
+    events: {
+      onRequest() {},
+      onSettings() {},
+      onGoaway() {},
+      onStreamClosed() {},
+      onFailed() {},
+      onClosed() {},
+      ...changes,
+    },
   });
   binding.start();
   socket.emit('data', Buffer.concat([preface, settings()]));
@@ -78,4 +86,62 @@ test('the end of a connection waits for the peer so long, or as long as the last
   expect(socket.destroyed).toBe(false);
   time.advance(1);
   expect(socket.destroyed).toBe(true);
+});
+
+test('a loss is told to the owner first, once, then to streams: who looks for another place in that turn finds it elsewhere', () => {
+  const time = createVirtualTime();
+  const socket = new StuckSocket();
+  const heard: string[] = [];
+  const streamEvents: StreamEvents = {
+    onHeaders() {},
+    onTrailers() {},
+    onData() {},
+    onWritable() {},
+    onEnd: (_stream, end) => void heard.push(`stream: ${end.kind}`),
+  };
+  const binding = bindSocket(socket as unknown as Socket, {
+    create: (events) => createConnection('client', defaultHttp2Settings, events),
+    turn: time.turn,
+    alarms: time.alarms,
+    clock: time.clock,
+    events: {
+      onRequest() {},
+      onSettings() {},
+      onGoaway() {},
+      onStreamClosed() {},
+      onFailed: (code) => void heard.push(`failed: ${code}`),
+      onLost: (detail) => void heard.push(`lost: ${detail}`),
+      onClosed: (detail) => void heard.push(`closed: ${detail}`),
+    },
+  });
+  binding.start();
+  socket.emit('data', settings());
+  binding.connection.openStream(streamEvents);
+  socket.emit('end');
+  socket.emit('close');
+  expect(heard).toEqual([
+    'lost: the peer closed the connection',
+    'stream: lost',
+    'closed: the peer closed the connection',
+  ]);
+});
+
+test('a broken rule is told to the owner first, without a loss, then to streams', () => {
+  const heard: string[] = [];
+  const { time, socket } = bind({
+    onRequest: (stream) => {
+      stream.events = {
+        onHeaders() {},
+        onTrailers() {},
+        onData() {},
+        onWritable() {},
+        onEnd: (_stream, end) => void heard.push(`stream: ${end.kind}`),
+      };
+    },
+    onFailed: (code) => void heard.push(`failed: ${code}`),
+    onLost: (detail) => void heard.push(`lost: ${detail}`),
+  });
+  socket.emit('data', Buffer.concat([headers(1, requestLines), frame(Type.ping, 0, 1, Buffer.alloc(8))]));
+  time.endTurn();
+  expect(heard).toEqual(['failed: 1', 'stream: lost']);
 });

@@ -179,14 +179,28 @@ describe('reconnects', () => {
     scene.link(0).lose('closed');
     scene.link(1).settings();
     const caller = scene.call();
-    // The streams are told before the socket says that it is closed.
     caller.during = (what) => {
       if (what === 'end: lost') scene.backend.wait(caller);
     };
     scene.link(1).lose('closed');
     expect(scene.links.length).toBe(2);
-    expect(caller.heard).toEqual(['opened', 'end: lost', `failed: lost: ${at}: closed`]);
     expect(scene.backend.link).toBe('backoff');
+    expect(scene.untilConnect(3)).toBe(250);
+    scene.link(2).settings();
+    expect(caller.heard).toEqual(['opened', 'end: lost', 'opened']);
+  });
+
+  it('a call placed again at the very moment of a loss waits for the next connection, and hears nothing of that loss', () => {
+    const scene = Scene.up();
+    scene.finish(scene.call());
+    const caller = scene.call();
+    caller.during = (what) => {
+      if (what === 'end: lost') scene.backend.wait(caller);
+    };
+    scene.link(0).lose('closed');
+    expect(scene.links.length).toBe(2);
+    scene.link(1).settings();
+    expect(caller.heard).toEqual(['opened', 'end: lost', 'opened']);
   });
 
   it('is not ready from the moment that its connection fails, before the socket is closed', () => {
@@ -195,7 +209,7 @@ describe('reconnects', () => {
     const seen: string[] = [];
     caller.during = () => seen.push(scene.backend.link);
     scene.link(0).lose('reset');
-    expect(seen).toEqual(['idle']);
+    expect(seen).toEqual(['connecting']);
   });
 
   it('D19: a late event of an old connection touches nothing of the new one', () => {

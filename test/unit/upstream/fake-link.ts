@@ -72,8 +72,9 @@ export class FakeLink implements Link, Http2Connection {
     this.events.onStreamClosed();
   }
 
-  /** The socket fails: streams are told first, its owner when it is closed. */
+  /** The socket fails: its owner is told first, then streams, then its owner when it is closed. */
   lose(detail: string): void {
+    if (this.settled) this.events.onFailed(detail);
     this.lost(detail);
     this.close(detail);
   }
