@@ -6,39 +6,65 @@ import type { Readable, Writable } from 'node:stream';
 import { alive } from '../support/alive.js';
 import type { Line } from '../support/frames.js';
 
-/** What install-peers.sh has built, and how it is started. */
-export interface PeerKind {
-  readonly name: 'grpc-go' | 'grpc-java';
-  /** The file that is there when it is installed. */
-  readonly built: string;
+/** A program, and how it is started. */
+export interface Startable {
+  readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
 }
 
-const home = path.resolve(import.meta.dirname, '../../.ci/cache/interop');
-const java = path.join(home, 'java');
+/** What install-peers.sh has built of a channel that runs the cases of test/differences. */
+export interface PeerKind extends Startable {
+  readonly name: 'grpc-go' | 'grpc-java';
+}
 
-export const peerKinds: readonly PeerKind[] = [
-  { name: 'grpc-go', built: path.join(home, 'go-channel'), command: path.join(home, 'go-channel'), args: [] },
-  {
-    name: 'grpc-java',
-    built: path.join(java, 'classes', 'JavaChannel.class'),
-    command: 'java',
-    // Without the second compiler it starts in half the time.
-    args: [
-      '-XX:TieredStopAtLevel=1',
-      '-cp',
-      `${path.join(java, 'classes')}:${path.join(java, 'lib', '*')}`,
-      'JavaChannel',
-    ],
+const home = path.resolve(import.meta.dirname, '../../.ci/cache/interop');
+
+/** @param folder of its classes and jars */
+function java(folder: string, main: string): Omit<Startable, 'name'> {
+  const classes = path.join(home, folder, 'classes');
+  // Without the second compiler it starts in half the time.
+  const args = ['-XX:TieredStopAtLevel=1', '-cp', `${classes}:${path.join(home, folder, 'lib', '*')}`, main];
+  return { command: 'java', args };
+}
+
+function go(name: string): Omit<Startable, 'name'> {
+  return { command: path.join(home, name), args: [] };
+}
+
+const goPeer: PeerKind = { name: 'grpc-go', ...go('go-channel') };
+const javaPeer: PeerKind = { name: 'grpc-java', ...java('java', 'JavaChannel') };
+
+export const peerKinds: readonly PeerKind[] = [goPeer, javaPeer];
+
+/** Programs of the other runs, by what they do. */
+export const programs = {
+  goChannel: goPeer,
+  javaChannel: javaPeer,
+  goFlaky: { name: 'the flaky backend on grpc-go', ...go('go-flaky') },
+  goInteropClient: { name: 'grpc-go’s interop client', ...go('go-interop-client') },
+  goInteropServer: { name: 'grpc-go’s interop server', ...go('go-interop-server') },
+  javaFlaky: { name: 'the flaky backend on grpc-java', ...java('java', 'JavaFlaky') },
+  javaInterop: { name: 'grpc-java’s interop', ...java('java-interop', 'io.grpc.testing.integration.JavaInterop') },
+  python: {
+    name: 'grpcio',
+    command: path.join(home, 'python', 'bin', 'python'),
+    args: ['-B', path.join(import.meta.dirname, 'python-peer', 'peer.py')],
   },
-];
+} satisfies Record<string, Startable>;
+
+/** A file that is there when a language is installed, the last that its part of install-peers.sh makes. */
+const built = {
+  'grpc-go': path.join(home, 'go-interop-server'),
+  'grpc-java': path.join(home, 'java-interop', 'classes', 'io', 'grpc', 'testing', 'integration', 'JavaInterop.class'),
+  grpcio: path.join(home, 'python', 'lib'),
+};
 
 /** What keeps the peers from running, as one line; null: nothing. */
 export function missingPeer(): string | null {
-  const missing = peerKinds.filter(({ built }) => !existsSync(built)).map(({ name }) => name);
+  const missing = Object.entries(built).flatMap(([name, file]) => (existsSync(file) ? [] : [name]));
   if (missing.length > 0)
-    return `${missing.join(' and ')} not installed: run test/interop/install-peers.sh, which needs Go and a JDK with Maven`;
+    return `${missing.join(' and ')} not installed: run test/interop/install-peers.sh, which needs Go, a JDK with Maven, and Python`;
   const folders = (process.env['PATH'] ?? '').split(path.delimiter);
   if (!folders.some((folder) => existsSync(path.join(folder, 'java'))))
     return 'no java on the PATH: install a Java of 17 or later';
@@ -47,15 +73,24 @@ export function missingPeer(): string | null {
 
 /** One line of the protocol that go-channel/main.go tells. */
 export type Request =
-  | { readonly op: 'version' }
-  | { readonly op: 'open'; readonly channel: string; readonly target: string; readonly serviceConfig: string }
+  | { readonly op: 'version' | 'serve' }
+  | { readonly op: 'case'; readonly name: string; readonly port: number }
+  | {
+      readonly op: 'open';
+      readonly channel: string;
+      readonly target: string;
+      readonly serviceConfig?: string;
+      readonly noRetries?: boolean;
+    }
   | {
       readonly op: 'call';
       readonly channel: string;
       readonly method: string;
       readonly kind: 'unary' | 'clientStream';
       readonly message: string;
+      /** Binary values in base64. */
       readonly metadata: readonly Line[];
+      readonly gzip?: boolean;
       /** Absent: none. */
       readonly deadlineMs?: number;
     }
@@ -75,12 +110,17 @@ export interface Reply {
   readonly headers?: readonly Line[];
   readonly trailers?: readonly Line[];
   readonly tookMs?: number;
+  /** Of serve. */
+  readonly port?: number;
+  readonly flakyPort?: number;
+  /** Why a case did not pass. */
+  readonly failure?: string;
   readonly fault?: string;
 }
 
-/** A program on a stock channel of another language. One serves all cases, each with a channel of its own. */
+/** A program on a stock library of another language. One serves all cases, each with a channel of its own. */
 export class Peer {
-  readonly name: PeerKind['name'];
+  readonly name: string;
   private readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: Error): void }>();
   private seq = 0;
@@ -89,7 +129,7 @@ export class Peer {
   private gone: Error | null = null;
   private readonly closed: Promise<void>;
 
-  constructor({ name, command, args }: PeerKind) {
+  constructor({ name, command, args }: Startable) {
     this.name = name;
     this.child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
