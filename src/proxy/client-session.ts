@@ -1,6 +1,6 @@
 import type { SocketBinding } from '../http2/socket.js';
 import { ErrorCode } from '../http2/types.js';
-import type { AlarmHandle, Alarms, Clock, Random } from '../runtime/ports.js';
+import type { AlarmHandle, Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import type { ClientConnection } from './client-connection.js';
 import { sayGoodbye } from './goodbye.js';
 
@@ -19,6 +19,7 @@ export interface SessionPorts {
   readonly clock: Clock;
   readonly alarms: Alarms;
   readonly random: Random;
+  readonly turn: Turn;
 }
 
 /** What a client gets for its last bytes once the time to finish is over (ms). */

@@ -1,5 +1,5 @@
 import { ErrorCode, type Http2Connection } from '../http2/types.js';
-import type { Alarms, Clock } from '../runtime/ports.js';
+import type { Alarms, Clock, Turn } from '../runtime/ports.js';
 
 /** The most that a drain waits for a client's answer between its two GOAWAYs (ms; contract, SIGTERM). */
 const answerTime = 1000;
@@ -13,7 +13,7 @@ const answerTime = 1000;
  */
 export function sayGoodbye(
   connection: Http2Connection,
-  { alarms, clock }: { readonly alarms: Alarms; readonly clock: Clock },
+  { alarms, clock, turn }: { readonly alarms: Alarms; readonly clock: Clock; readonly turn: Turn },
   saidLast: () => void,
 ): () => void {
   let over = false;
@@ -29,6 +29,7 @@ export function sayGoodbye(
   };
   connection.goaway(2 ** 31 - 1, ErrorCode.NO_ERROR, 'draining');
   const late = alarms.set(clock.now() + answerTime, sayLast);
-  connection.ping(sayLast);
+  // At the end of the turn: a client may write its answer before the requests that leave with it, as C-core does.
+  connection.ping(() => turn.atEnd(sayLast));
   return stop;
 }

@@ -59,7 +59,10 @@ function meet(lifetime: Partial<ClientLifetime>, random = 0.5) {
       for (const one of frames) if (show(one).startsWith('ping')) payload = one.payload.toString('latin1');
       return frames.map(show).filter((line) => line.startsWith('goaway'));
     },
-    answerPing: () => connection.receive(ping(payload, ack)),
+    answerPing: () => {
+      connection.receive(ping(payload, ack));
+      time.endTurn();
+    },
   };
 }
 
