@@ -197,3 +197,32 @@ describe('a drain', () => {
     expect(program.lines.at(-1)).toMatchObject({ level: 30, msg: 'drained' });
   });
 });
+
+describe('--pre-stop-delay', () => {
+  it('CON-22: not ready at once, but served until the delay is over', async () => {
+    // Long enough for what follows on a busy machine; a drain that is over is what ends the test.
+    const { program, backend: b } = await start(['--pre-stop-delay', '2s']);
+    b.behave(behave.ok('served'));
+    const client = await connect(program);
+    program.signal('SIGTERM');
+    await program.line('SIGTERM: not ready, after 2000 ms draining, at most 30000 ms');
+    const readyz = await fetch(`http://${await program.admin()}/readyz`);
+    expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'draining' }]);
+    const late = await connect(program);
+    for (const one of [client, late]) {
+      expect((await one.call('/a.B/C', { messages: ['1'] }).done()).status).toBe(0);
+      expect(one.goaways).toEqual([]);
+    }
+    await late.whenGoaway(1);
+    expect(await program.exited()).toBe(0);
+    expect(program.lines.at(-1)).toMatchObject({ msg: 'drained' });
+  });
+
+  it('CON-22: a second signal ends it at once', async () => {
+    const { program } = await start(['--pre-stop-delay', '1h']);
+    program.signal('SIGTERM');
+    await program.line('SIGTERM: not ready, after 3600000 ms draining, at most 30000 ms');
+    program.signal('SIGTERM');
+    expect(await program.exited()).toBe(143);
+  });
+});

@@ -230,7 +230,7 @@ describe('reconnects', () => {
     ]);
   });
 
-  it('connects the successor of one whose stream identifiers run out before they do, so that no call waits', () => {
+  it('CON-23: connects the successor of one whose stream identifiers run out before they do, so that no call waits', () => {
     const scene = Scene.up(100, { streamsPerConnection: 6, backendConnections: 1 });
     const [first, second] = [scene.call(), scene.call()];
     expect(scene.links.length).toBe(1);
