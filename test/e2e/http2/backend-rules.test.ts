@@ -112,7 +112,7 @@ describe('a stream error: the attempt is INTERNAL, the connection and its other 
     const answer = await stage.victim.done();
     expect(answer.status).toBe(13);
     expect(answer.end).toEqual({ kind: 'ended' });
-    expect(answer.trailer('hedgerow-origin')).toBe('backend');
+    expect(answer.trailer('hedgerow-backend')).toBe('b1');
     expect(await stage.victimStream.whenReset()).toBe(expected);
     await unharmed(stage, [stage.other]);
   });
