@@ -1,0 +1,66 @@
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { openDoor } from '../support/door.js';
+import { startProxy, type TestProxy } from '../support/proxy.js';
+import { behave, startRawBackend } from '../support/raw-peer.js';
+import { Peer, peerKinds } from './peer.js';
+
+/** Calls that are open at a time. */
+const workers = 16;
+const drains = 20;
+
+describe.each(peerKinds)('a $name client under load', (kind) => {
+  const peer = new Peer(kind);
+  const cleanups: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  });
+  afterAll(() => peer.close());
+
+  it(`CON-16, BR-71: loses no call through ${drains} drains, its own retries off`, { timeout: 120_000 }, async () => {
+    const backend = await startRawBackend({ name: 'b', onStream: behave.ok('ok') });
+    cleanups.push(() => backend.close());
+    const start = (): Promise<TestProxy> => startProxy({ backends: { b: backend.port } });
+    let proxy = await start();
+    cleanups.push(() => proxy.stop());
+    const door = await openDoor(proxy.port);
+    cleanups.push(() => door.close());
+    const channel = peer.newChannel();
+    await peer.ask({ op: 'open', channel, target: `127.0.0.1:${door.port}`, noRetries: true }).reply;
+
+    let over = false;
+    const outcomes = new Map<string, number>();
+    let ended = 0;
+    let wake = (): void => {};
+    const work = async (): Promise<void> => {
+      while (!over) {
+        const request = { op: 'call', channel, method: '/t.S/M', kind: 'unary', message: 'hi', metadata: [] } as const;
+        const { status, message } = await peer.ask(request).reply;
+        const outcome = status === 0 ? 'OK' : `${status} ${message}`;
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        ended += 1;
+        wake();
+      }
+    };
+    const load = Array.from({ length: workers }, work);
+    const more = async (calls: number): Promise<void> => {
+      for (const until = ended + calls; ended < until; )
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    };
+    for (let n = 0; n < drains; n += 1) {
+      await more(50);
+      const old = proxy;
+      proxy = await start();
+      door.lead(proxy.port);
+      await old.app.drain();
+      expect(old.app.ledger()).toMatchObject({ calls: 0, clients: 0 });
+    }
+    await more(50);
+    over = true;
+    await Promise.all(load);
+    await peer.ask({ op: 'close', channel }).reply;
+    expect([...outcomes.keys()]).toEqual(['OK']);
+    expect(door.connections).toBeGreaterThan(drains);
+  });
+});
