@@ -28,6 +28,7 @@ export function brokenIn(script: RunScript, proxy: VirtualProxy): string[] {
     checkEnd(facts, complain);
     checkAttempts(facts, complain);
     checkPlaces(facts, complain);
+    checkSpread(facts, script, complain);
     checkAnswer(facts, proxy, complain);
     brokenTimes(facts, complain);
     brokenReason(facts, script, complain);
@@ -162,10 +163,26 @@ function checkRequests(script: RunScript, proxy: VirtualProxy, broken: string[])
   }
 }
 
-/** Only what a backend never answers, and what waits for a backend for ever, has no end of its own. */
-function mayHang({ config, calls, backends }: RunScript): boolean {
-  const silent = calls.some(({ outcomes }) => outcomes.some(({ kind }) => kind === 'silence'));
+/** What has no end of its own: what a backend never answers, what waits for a backend for ever, what nobody reads. */
+function mayHang({ config, limits, calls, backends }: RunScript): boolean {
+  const outcomes = calls.flatMap((call) => call.outcomes);
+  const silent = outcomes.some(({ kind }) => kind === 'silence');
+  const endless = calls.some((call) => call.halfClose === null && call.outcomes.some(({ waits }) => waits));
+  const unread = outcomes.some(({ reads }) => !reads);
+  // Bytes that nobody takes keep the relay budget from giving others their window.
+  const stuck = unread && (outcomes.some(({ waits }) => waits) || limits.relay < 1000);
   const away = backends.some(({ events }) => events.some(({ kind }) => kind === 'refuse' || kind === 'hang'));
   const nowhere = away || calls.some(({ directives }) => directives.length > 0);
-  return silent || (nowhere && config.includes('"waitForReady":true'));
+  return silent || endless || stuck || (nowhere && config.includes('"waitForReady":true'));
+}
+
+/** Where nothing is ever wrong with a backend, a call tries them all before it tries one again (D16). */
+function checkSpread(facts: CallFacts, { backends, calls, warmup }: RunScript, complain: Complain): void {
+  const calm =
+    warmup >= 20 &&
+    backends.every(({ events, streams }) => events.length === 0 && streams === 100) &&
+    calls.every(({ outcomes }) => outcomes.every(({ kind }) => kind !== 'goaway' && kind !== 'lose'));
+  if (!calm || facts.plan.directives.length > 0) return;
+  const sent = facts.streams.slice(0, backends.length).map(({ backend }) => backend);
+  if (new Set(sent).size < sent.length) complain(`went to ${sent.join(', ')}`);
 }

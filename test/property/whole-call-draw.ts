@@ -123,14 +123,18 @@ const outcome: fc.Arbitrary<Outcome> = fc
         arbitrary: fc.record({ kind: fc.constantFrom('goaway' as const, 'lose' as const, 'silence' as const) }),
       },
     ),
-    fc.record({ after: soon, reads: mostly(4, fc.constant(true), fc.constant(false)) }),
+    fc.record({
+      after: soon,
+      reads: mostly(4, fc.constant(true), fc.constant(false)),
+      waits: fc.boolean(),
+    }),
   )
   .map(([what, how]): Outcome => ({ ...what, ...how }));
 
 const backend: fc.Arbitrary<BackendPlan> = fc.record({
   latency: fc.constantFrom(0, 0, 1, 3),
   streams: mostly(4, fc.constant(100), fc.constantFrom(1, 2)),
-  window: mostly(2, fc.constant(65_535), fc.constantFrom(10, 100)),
+  window: fc.constantFrom(65_535, 65_535, 10, 100),
   events: mostly(
     2,
     fc.constant<BackendPlan['events']>([]),
@@ -206,6 +210,7 @@ export const runs: fc.Arbitrary<RunScript> = fc.record({
   alarmsLate: mostly(4, fc.constant(0), fc.constantFrom(0.5, 2, 7)),
   clientLatency: fc.constantFrom(0, 0, 1, 2),
   clientWindow: mostly(2, fc.constant(65_535), fc.constantFrom(10, 100)),
+  proxyWindow: mostly(2, fc.constant(262_144), fc.constantFrom(20, 100)),
   warmup: mostly(5, fc.constant(20), fc.constantFrom(0, 2)),
   backends: fc.array(backend, { minLength: 1, maxLength: 3 }),
   calls: fc.array(call, { minLength: 1, maxLength: 6 }),

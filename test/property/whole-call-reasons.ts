@@ -95,7 +95,8 @@ function misfit(reason: StopReason, facts: CallFacts, script: RunScript, endedAt
       return unless(facts.gone !== null, 'its client was there');
     case 'no_backend':
       return unless(
-        attempts.length > 0 && attempts.every(({ result }) => result === 'unplaced' || result === 'cancelled'),
+        (attempts.length > 0 || excludesAll(facts, script)) &&
+          attempts.every(({ result, backend }) => backend === null && result !== 'ok'),
         'a backend was found',
       );
     case 'pinned':
@@ -138,6 +139,11 @@ function tooLong(messages: readonly number[], limit: number | null): boolean {
 
 function isName(pin: string | null): boolean {
   return pin === null || (pin.length > 0 && pin.length <= 256);
+}
+
+function excludesAll(facts: CallFacts, { backends }: RunScript): boolean {
+  const names = (directive(facts, 'exclude') ?? '').split(',').map((name) => name.trim().toLowerCase());
+  return ['a', 'b', 'c'].slice(0, backends.length).every((name) => names.includes(name));
 }
 
 function isBackend(name: string | null, { backends }: RunScript): boolean {

@@ -85,10 +85,30 @@ export function countsOf(facts: CallFacts): Count[] {
     } else if (!repeated && (policy.codes.has(end.code) || end.pushback === 'never'))
       counts.push({ at, as: 'failure', call });
   }
-  // What found no backend left nothing on the wire: the record alone tells of it. A strict pin that cannot be had and a drop take none.
-  for (const { result, message, endedAt } of recordOf(facts)?.attempts ?? []) {
-    if (result !== 'unplaced' || /--queue-limit/.test(message) || strictPin(facts) !== null) continue;
-    if (policy.codes.has(14)) counts.push({ at: endedAt, as: 'failure', call });
-  }
+  for (const at of unplacedAt(facts)) if (policy.codes.has(14)) counts.push({ at, as: 'failure', call });
   return counts;
+}
+
+/**
+ * When attempts ended that found no backend. They left nothing on the wire: the record alone tells of them, and of those that lost
+ * their place in a queue and were repeated at once. A strict pin that cannot be had and a drop take no token.
+ */
+function unplacedAt(facts: CallFacts): number[] {
+  if (strictPin(facts) !== null) return [];
+  const attempts = recordOf(facts)?.attempts ?? [];
+  const repeats = attempts.filter(({ cause }) => cause === 'transparent').map(({ startedAt }) => startedAt);
+  // Those that follow from what the wire said are spoken for.
+  for (const { at, repeated } of endsSeen(facts)) if (repeated) strike(repeats, at);
+  return attempts
+    .filter(({ backend, result, message }) => {
+      return backend === null && result !== 'cancelled' && !message.includes('--queue-limit');
+    })
+    .map(({ endedAt }) => endedAt)
+    .filter((at) => !strike(repeats, at));
+}
+
+function strike(list: number[], value: number): boolean {
+  const place = list.indexOf(value);
+  if (place >= 0) list.splice(place, 1);
+  return place >= 0;
 }

@@ -5,10 +5,12 @@
 
 /** What a scripted backend does with one attempt. */
 export type Outcome = {
-  /** After HEADERS came, before anything is answered. */
+  /** After HEADERS, or the end of the request, came: before anything is answered. */
   readonly after: number;
   /** Whether it reads the request: gives window back. */
   readonly reads: boolean;
+  /** It does nothing before the whole request has come. */
+  readonly waits: boolean;
 } & (
   | { readonly kind: 'trailersOnly'; readonly code: number; readonly pushback: readonly string[] }
   | {
@@ -76,6 +78,8 @@ export interface RunScript {
   readonly clientLatency: number;
   /** The window of each client's streams. */
   readonly clientWindow: number;
+  /** What one stream may send the proxy before it gives window back, on either side. */
+  readonly proxyWindow: number;
   /** The first calls are made so long after the connects began. */
   readonly warmup: number;
   readonly backends: readonly BackendPlan[];

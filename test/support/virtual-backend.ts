@@ -31,6 +31,8 @@ export class Served implements StreamEvents {
   readonly request: readonly HeaderField[];
   readonly parts: Buffer[] = [];
   ended = false;
+  /** What is to be done when the whole request has come. */
+  onceEnded: () => void = () => {};
   over: StreamEnd | null = null;
   /** Above the last id of a GOAWAY: ignored, as a peer does (RFC 9113 6.8). */
   readonly ignored: boolean;
@@ -85,7 +87,9 @@ export class Served implements StreamEvents {
   onData(stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     this.parts.push(Buffer.from(chunk.subarray(start, end)));
     if (this.reads) this.connection.consume(stream, end - start);
-    this.ended ||= endStream;
+    if (!endStream) return;
+    this.ended = true;
+    this.onceEnded();
   }
   onWritable(): void {
     this.pump();
@@ -116,19 +120,21 @@ export class VirtualBackend {
   private readonly time: VirtualTime;
   private readonly log: CallLog;
   private readonly outcomeFor: (call: number) => Outcome;
+  private readonly proxyWindow: number;
   private readonly wires = new Set<Wire>();
   private mode: 'up' | 'refuse' | 'hang' = 'up';
 
   constructor(
     name: string,
     plan: BackendPlan,
-    world: { time: VirtualTime; log: CallLog; outcomeFor: (call: number) => Outcome },
+    world: { time: VirtualTime; log: CallLog; outcomeFor: (call: number) => Outcome; proxyWindow: number },
     limits: BackendLimits,
   ) {
     this.plan = plan;
     this.time = world.time;
     this.log = world.log;
     this.outcomeFor = world.outcomeFor;
+    this.proxyWindow = world.proxyWindow;
     this.spec = {
       id: backendId(name),
       name,
@@ -218,7 +224,7 @@ export class VirtualBackend {
       this.time,
       plan.latency,
       {
-        settings: defaultHttp2Settings,
+        settings: { ...defaultHttp2Settings, streamWindow: this.proxyWindow },
         events: {
           onRequest() {},
           onSettings: () => events.onSettings(tap),
@@ -277,7 +283,7 @@ export class VirtualBackend {
     const mark = this.log.answers.push(outcome) - 1;
     const key = [answerKey, String(mark)] as const;
     const pushed = (values: readonly string[]) => values.map((value) => ['grpc-retry-pushback-ms', value] as const);
-    this.later(outcome.after, () => {
+    const act = (): void => {
       switch (outcome.kind) {
         case 'trailersOnly':
           served.headers(trailersOnlyLines(outcome.code, [key, ...pushed(outcome.pushback)]), true);
@@ -307,6 +313,8 @@ export class VirtualBackend {
         default:
           outcome satisfies never;
       }
-    });
+    };
+    if (outcome.waits && !endStream) served.onceEnded = () => this.later(outcome.after, act);
+    else this.later(outcome.after, act);
   }
 }

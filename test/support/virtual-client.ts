@@ -153,7 +153,7 @@ export class VirtualClient {
     time: VirtualTime,
     log: CallLog,
     parts: ProxyParts,
-    facts: { latency: number; window: number; hearsCancels: boolean },
+    facts: { latency: number; window: number; proxyWindow: number; hearsCancels: boolean },
   ) {
     this.time = time;
     const broken = (who: string) => (code: number, detail: string) => {
@@ -174,7 +174,7 @@ export class VirtualClient {
         },
       },
       {
-        settings: defaultHttp2Settings,
+        settings: { ...defaultHttp2Settings, streamWindow: facts.proxyWindow },
         events: {
           onRequest: (stream, list, endStream, tooLarge) =>
             tap.arrived(stream, list, endStream, () => this.atProxy.onRequest(stream, list, endStream, tooLarge)),

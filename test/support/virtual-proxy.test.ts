@@ -45,6 +45,7 @@ function script(changes: Partial<RunScript>): RunScript {
     alarmsLate: 0,
     clientLatency: 1,
     clientWindow: 65_535,
+    proxyWindow: 65_535,
     warmup: 20,
     backends: [plainBackend, plainBackend],
     calls: [plainCall],
@@ -56,7 +57,7 @@ function script(changes: Partial<RunScript>): RunScript {
   };
 }
 
-const unavailable: Outcome = { kind: 'trailersOnly', code: 14, pushback: [], after: 5, reads: true };
+const unavailable: Outcome = { kind: 'trailersOnly', code: 14, pushback: [], after: 5, reads: true, waits: false };
 
 describe('a proxy on virtual time', () => {
   it('passes a call and its answer on, and is at rest afterwards', () => {
@@ -100,7 +101,9 @@ describe('a proxy on virtual time', () => {
     ['a connection that was lost', 'lose'],
     ['a stream above the last id of a GOAWAY', 'goaway'],
   ] as const)('shows the proxy %s', (_what, kind) => {
-    const proxy = new VirtualProxy(script({ calls: [{ ...plainCall, outcomes: [{ kind, after: 3, reads: true }] }] }));
+    const proxy = new VirtualProxy(
+      script({ calls: [{ ...plainCall, outcomes: [{ kind, after: 3, reads: true, waits: false }] }] }),
+    );
     proxy.run();
     const ends = proxy.log.entries.filter((entry) => entry.kind === 'ended').map(({ end }) => end.kind);
     expect(ends).toEqual([kind === 'lose' ? 'lost' : 'goaway']);

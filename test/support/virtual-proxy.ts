@@ -72,6 +72,7 @@ const plainAnswer: Outcome = {
   kind: 'answer',
   after: 0,
   reads: true,
+  waits: false,
   code: 0,
   pushback: [],
   messages: [3],
@@ -131,7 +132,7 @@ export class VirtualProxy {
         new VirtualBackend(
           backendNames[i] ?? `b${i}`,
           plan,
-          { time, log: this.log, outcomeFor: (call) => this.outcomeFor(call) },
+          { time, log: this.log, outcomeFor: (call) => this.outcomeFor(call), proxyWindow: script.proxyWindow },
           {
             connectTimeout: 2000,
             connectBackoffMax: 5000,
@@ -154,6 +155,7 @@ export class VirtualProxy {
         new VirtualClient(time, this.log, this.parts, {
           latency: script.clientLatency,
           window: script.clientWindow,
+          proxyWindow: script.proxyWindow,
           hearsCancels: planted.deafToCancels !== true,
         }),
     );
