@@ -1,6 +1,6 @@
-import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { alive } from '../../support/alive.js';
+import { openDoor } from '../../support/door.js';
 import { ack, type Frame, frame, Type } from '../../support/frames.js';
 import { GrpcJsClient } from '../../support/grpc-js-peers.js';
 import { behave, type RawClient } from '../../support/raw-peer.js';
@@ -130,30 +130,6 @@ describe('under load', () => {
     for (const cleanup of cleanups.splice(0)) cleanup();
   });
 
-  /** Counts the connections that a client makes to `port`. */
-  async function counter(port: number): Promise<{ readonly port: number; readonly count: () => number }> {
-    let connections = 0;
-    const sockets = new Set<net.Socket>();
-    const server = net.createServer((near) => {
-      connections += 1;
-      const far = net.connect(port, '127.0.0.1');
-      for (const [from, to] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        sockets.add(from);
-        from.on('error', () => to.destroy());
-        from.pipe(to);
-      }
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    });
-    return { port: (server.address() as AddressInfo).port, count: () => connections };
-  }
-
   it('CON-10, BR-71: connections that come of age again and again fail no call, retries included', async () => {
     const b = await backend({ name: 'b' });
     b.behave(async (stream) => {
@@ -165,13 +141,14 @@ describe('under load', () => {
       serviceConfig: retry(),
       flags: ['--max-connection-age', '60ms'],
     });
-    const door = await counter(proxy.port);
+    const door = await openDoor(proxy.port);
+    cleanups.push(() => door.close());
     // Node refuses by itself what it had queued when GOAWAY came; such calls grpc-js sends again only with retries on.
     const peer = new GrpcJsClient(door.port, { 'grpc.enable_retries': 1 });
     cleanups.push(() => peer.close());
     const codes = new Map<string, number>();
     const work = async (): Promise<void> => {
-      while (door.count() < 8) {
+      while (door.connections < 8) {
         const { code, details } = await peer.unary('hi');
         const key = code === 0 ? 'OK' : `${code} ${details}`;
         codes.set(key, (codes.get(key) ?? 0) + 1);
