@@ -219,3 +219,36 @@ export const runs: fc.Arbitrary<RunScript> = fc.record({
   clientLost: maybe(12, fc.record({ at: long, connection: fc.integer({ min: 0, max: 1 }) })),
   abandonAt: maybe(12, long),
 });
+
+const hedged = JSON.stringify({
+  methodConfig: [
+    { name: [{}], hedgingPolicy: { maxAttempts: 3, hedgingDelay: '0s', nonFatalStatusCodes: ['UNAVAILABLE'] } },
+    { name: [] },
+  ],
+});
+
+/** Runs in which hedges of one call have been sent unequal parts of it when its buffer is full. */
+export const overflows: fc.Arbitrary<RunScript> = fc
+  .tuple(runs, fc.array(fc.constantFrom(10, 20, 65_535), { minLength: 2, maxLength: 3 }), long)
+  .map(([run, windows, after]) => ({
+    ...run,
+    config: hedged,
+    limits: { ...run.limits, call: 50, client: plenty, total: plenty },
+    warmup: 20,
+    abandonAt: null,
+    clientLost: null,
+    backends: windows.map((window) => ({ latency: 0, streams: 100, window, events: [] })),
+    calls: run.calls.map((one) => ({
+      ...one,
+      service: 0,
+      messages: [300],
+      pieces: [
+        { bytes: 40, after: 0 },
+        { bytes: 100, after },
+      ],
+      timeout: null,
+      cancel: null,
+      directives: [],
+      outcomes: windows.map((_window, i) => ({ kind: 'silence', reads: i === 0, waits: true, after: 0 })),
+    })),
+  }));

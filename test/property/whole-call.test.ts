@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StopReason } from '../../src/grpc/stop-reason.js';
 import type { RunScript } from '../support/call-script.js';
-import { runs } from './whole-call-draw.js';
+import { overflows, runs } from './whole-call-draw.js';
 import { play, seed } from './whole-call-play.js';
 
 /** More runs are made by hand. */
-const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? 1000);
+const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? 600);
 
 /** Runs in which something did not hold once. */
 const regressions = JSON.parse(readFileSync(new URL('regressions.json', import.meta.url), 'utf8')) as readonly {
@@ -42,6 +42,17 @@ describe('whole calls on virtual time', () => {
     );
     console.info(`whole-call: ${JSON.stringify(Object.fromEntries([...reasons].sort()))}`);
     // Else that all holds says little.
-    if (numRuns >= 500) expect(reached.filter((reason) => !reasons.has(reason))).toEqual([]);
+    if (numRuns >= 600) expect(reached.filter((reason) => !reasons.has(reason))).toEqual([]);
   }, 3_600_000);
+
+  it('keep, of hedges that were sent unequal parts of the request, the one that was sent most when the buffer is full', () => {
+    fc.assert(
+      fc.property(overflows, (script) => {
+        const { proxy, broken } = play(script);
+        expect(broken).toEqual([]);
+        expect(proxy.log.entries.some((entry) => entry.kind === 'dropped')).toBe(true);
+      }),
+      { seed, numRuns: 60 },
+    );
+  }, 60_000);
 });
