@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/interop/**'],
+    globalSetup: 'test/support/build-first.ts',
     testTimeout: 20_000,
     hookTimeout: 60_000,
     pool: 'forks',

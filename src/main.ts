@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { run } from './cli/run.js';
@@ -8,6 +7,7 @@ import { serve } from './cli/serve.js';
 import { createNodeAlarms } from './runtime/alarms.js';
 import { nodeClock } from './runtime/clock.js';
 import { nodeRandom } from './runtime/random.js';
+import { readText } from './runtime/read-text.js';
 import { nodeTurn } from './runtime/turn.js';
 import { nodeStamp, readAgain, watchFile } from './runtime/watch-file.js';
 import { createAccessLog } from './telemetry/access-log.js';
@@ -17,7 +17,6 @@ import { createRunLog } from './telemetry/serve-log.js';
 // The process boundary: argv, environment, signals, exit code. Nothing else touches `process`.
 
 const ports = { clock: nodeClock, random: nodeRandom, alarms: createNodeAlarms(), turn: nodeTurn };
-const readText = (path: string): Promise<string> => readFile(path, 'utf8');
 const stderr = (text: string): void => {
   process.stderr.write(text);
 };

@@ -81,7 +81,7 @@ export function readExplainOptions(argv: readonly string[]): Options<ExplainOpti
 
 /** Split at the last slash, as a `:path` is (CFG-26). */
 function readMethod(text: string): MethodPath | null {
-  const [, service, method] = /^\/(.+)\/([^/]+)$/s.exec(text) ?? [];
+  const [, service, method] = /^\/(.+)\/([^/]*)$/s.exec(text) ?? [];
   return service === undefined || method === undefined || /\s/.test(text) ? null : { service, method };
 }
 

@@ -121,7 +121,7 @@ function sections(command: Command | null, width: number): string[] {
     case 'check':
       return [
         about.check,
-        'Usage: hedgerow check FILE [--json] [--strict]',
+        'Usage: hedgerow check FILE [--json] [--strict] [--max-attempts-limit N]',
         paragraph(
           'Prints every finding, one a line: FILE:LINE:COLUMN: error|warning: PATH: MESSAGE [rule]. Exit code 0: valid, ' +
             'warnings allowed; 1: invalid; 2: wrong usage, or the file cannot be read.',

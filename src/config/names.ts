@@ -84,5 +84,7 @@ function neverMatches(part: string, isMethod: boolean): string | null {
   if (isMethod && part.includes('/')) return 'a method is what follows the last "/" of the path';
   if (part.startsWith('/') || part.endsWith('/')) return 'a service is written without leading or trailing "/"';
   if (/\s/.test(part)) return 'it holds white space';
+  // RFC 9110 5.5 keeps control characters out of field values; half a surrogate pair has no bytes.
+  if (/[\p{Cc}\p{Cs}]/u.test(part)) return 'it holds a control character, or half of one that takes two';
   return null;
 }

@@ -102,7 +102,7 @@ export const settingTable = {
     'Service config',
     path,
     defaultServiceConfig,
-    'The gRPC service config with the retry policies. A file that is not named may be absent.',
+    'The gRPC service config with the retry and hedging policies, read again when it changes. A file that is not named may be absent.',
   ),
   maxAttemptsLimit: one(
     'Service config',

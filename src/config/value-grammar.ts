@@ -65,7 +65,8 @@ function integer(scope: Scope, key: string, node: JsonNode, min: number, max: nu
   const expected = integerText(min, max);
   if (node.type !== 'number') return wrongType(scope, node, path, `${expected}, without quotes`);
   if (Number.isInteger(node.value) && node.value >= min && node.value <= max) return node.value;
-  scope.report.add('out-of-range', node.offset, path, `must be ${expected}; got ${showNode(node)}`);
+  const permitted = node.value > max ? `an integer from ${min} to ${max}` : expected;
+  scope.report.add('out-of-range', node.offset, path, `must be ${permitted}; got ${showNode(node)}`);
   return null;
 }
 
@@ -81,7 +82,8 @@ export function requiredPositiveNumber(
   const path = memberPath(scope.path, key);
   if (node.type !== 'number') return wrongType(scope, node, path, `${expected}, without quotes`);
   if (node.value > 0 && Number.isFinite(node.value)) return node;
-  scope.report.add('out-of-range', node.offset, path, `must be ${expected}; got ${showNode(node)}`);
+  const permitted = node.value > 0 ? `${expected}, at most 1.7e308` : expected;
+  scope.report.add('out-of-range', node.offset, path, `must be ${permitted}; got ${showNode(node)}`);
   return null;
 }
 

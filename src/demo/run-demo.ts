@@ -6,7 +6,7 @@ import { type ClientView, createDemoClient, type DemoClient } from './client.js'
 import type { FailureInfo } from './failure-details.js';
 import type { Bucket } from './gauge.js';
 import { createInbox, type Inbox } from './inbox.js';
-import { duration } from './paint.js';
+import { duration, wrap } from './paint.js';
 import { loadProtocol, type Protocol } from './protocol.js';
 import { ordinary, type Scene, scenes } from './scenes.js';
 import { type Arrival, createStage, type Stage } from './stage.js';
@@ -100,7 +100,8 @@ function introduction(look: Look): string {
     'A client without retries of its own calls three backends through hedgerow, by service-config.json.',
     `The backends are ${names}; what goes wrong there is arranged, call by call.`,
   ];
-  return `${lines.join('\n')}\n\n${drawLegend(look)}\n`;
+  const told = lines.flatMap((line) => wrap(line, look.width));
+  return `${told.join('\n')}\n\n${drawLegend(look)}\n`;
 }
 
 /** What the two ends of the call can tell, beside the proxy's record. */

@@ -124,8 +124,17 @@ export function judgeMissingTrailers(): AttemptEnd {
   return ended(Status.INTERNAL, 'the backend ended its answer without trailers', 'processed', 'backend');
 }
 
-/** Judges a stream that was reset, refused or lost (PRX-18, CON-05, CON-14). */
-export function judgeStreamEnd(end: WireEnd): AttemptEnd {
+/**
+ * Judges a stream that was reset, refused or lost (PRX-18, CON-05, CON-14).
+ *
+ * @param answered response headers have come: whatever the peer says now, it has processed the call
+ */
+export function judgeStreamEnd(end: WireEnd, answered = false): AttemptEnd {
+  const verdict = judgeWireEnd(end);
+  return answered && verdict.reach !== 'processed' ? { ...verdict, reach: 'processed' } : verdict;
+}
+
+function judgeWireEnd(end: WireEnd): AttemptEnd {
   switch (end.kind) {
     case 'reset': {
       const detail = `the backend reset the stream with ${resetCodeName(end.code)}`;

@@ -1,4 +1,5 @@
 import type { Millis } from './millis.js';
+import type { StopReason } from './stop-reason.js';
 
 /** How far an attempt got (A6, Transparent retries). */
 export type Reach =
@@ -8,7 +9,7 @@ export type Reach =
   | 'refused'
   /** No backend could be picked or connected. */
   | 'unplaced'
-  /** The balancer drops on purpose. */
+  /** Dropped on purpose: no attempt is of any use, and none that runs is the worse for it. */
   | 'dropped'
   /** May have reached an application. */
   | 'processed';
@@ -30,4 +31,6 @@ export interface AttemptEnd {
   readonly reach: Reach;
   readonly pushback: Pushback;
   readonly by: EndedBy;
+  /** Of a drop, where it is not that every queue is full. */
+  readonly reason?: StopReason | undefined;
 }

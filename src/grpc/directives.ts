@@ -112,7 +112,7 @@ function readNames(value: string): readonly TargetName[] | string {
   for (const [at, item] of list.split(',').entries()) {
     const name = trimmed(item);
     const wrong = problemOf(name, 'the name of a backend');
-    if (wrong !== null) return `has an item ${at + 1} that ${wrong}`;
+    if (wrong !== null) return `has a name, number ${at + 1}, that ${wrong}`;
     names.add(name.toLowerCase());
   }
   if (names.size > maxExcluded) return `has ${names.size} names: it must have at most ${maxExcluded}`;

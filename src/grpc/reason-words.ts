@@ -19,7 +19,7 @@ export function reasonInWords({ reason, code, attempts }: EndedCall): string {
     case 'fatal_status':
       return `${status} is not among the codes that the policy tries again for: the client gets it at once`;
     case 'no_policy':
-      return 'the method has no policy: the client gets what the first attempt gave';
+      return 'no policy applies to the call: the client gets what the first attempt gave';
     case 'attempts_exhausted':
       return attempts === 1
         ? 'the one attempt that the policy permits failed'
@@ -33,7 +33,7 @@ export function reasonInWords({ reason, code, attempts }: EndedCall): string {
     case 'backoff_beyond_deadline':
       return 'the wait before the next attempt would have ended after the deadline';
     case 'deadline_exceeded':
-      return 'the client’s deadline passed';
+      return 'the deadline passed: the client’s own, or the method’s timeout';
     case 'client_cancelled':
       return 'the client cancelled the call';
     case 'no_backend':

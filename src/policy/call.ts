@@ -158,6 +158,8 @@ function follow(
 ): void {
   switch (verdict.kind) {
     case 'stop':
+      // What is cancelled in flight was placed, or might have been.
+      if (state.live.length > 0) state.onlyUnplaced = false;
       cancelLive(state, 'superseded', null, out);
       conclude(state, verdict.reason, out);
       return;

@@ -7,7 +7,7 @@ import type { CallState } from './call-state.js';
 import type { CommitCause, Plan } from './types.js';
 
 /** How an attempt ended, as far as the policy looks at it. */
-export type End = Pick<AttemptEnd, 'code' | 'reach' | 'pushback' | 'by'>;
+export type End = Pick<AttemptEnd, 'code' | 'reach' | 'pushback' | 'by' | 'reason'>;
 
 /** What the ladder reads of a call; the attempt that ended is no longer among the live ones. */
 export type Standing = Pick<
@@ -53,7 +53,7 @@ const transparent: Verdict = { kind: 'transparent' };
  *
  * | row | condition | outcome |
  * |---|---|---|
- * | – | dropped by the balancer | hold, `overloaded`; a strict pin: `pinned_backend_busy` |
+ * | – | dropped | hold, with the drop's own reason, else `overloaded`; a strict pin: `pinned_backend_busy` |
  * | 3 | proven not processed, quota left | transparent |
  * | 4 | a strict pin | stop: could not be had, after commit too, `pinned_backend_unavailable`; lost, `backend_lost`; else the reason of the row below that stops, or `pinned`. Where the policy may retry on the target itself, a loss is one failure like others |
  * | 5 | no policy, or switched off | stop, `no_policy` |
@@ -67,7 +67,7 @@ const transparent: Verdict = { kind: 'transparent' };
  */
 export function judge(standing: Standing, end: End, moment: Moment): Verdict {
   const strict = standing.placement.kind === 'only';
-  if (end.reach === 'dropped') return hold(strict ? 'pinned_backend_busy' : 'overloaded');
+  if (end.reach === 'dropped') return hold(end.reason ?? (strict ? 'pinned_backend_busy' : 'overloaded'));
   if (isRepeatable(standing, end)) return transparent;
   // A pin that cannot be had is the reason, whether or not a buffer had committed the call before.
   if (strict && end.reach === 'unplaced') return stop('pinned_backend_unavailable');

@@ -80,6 +80,7 @@ export type CallEvent =
       readonly reach: Reach;
       readonly pushback: Pushback;
       readonly by: EndedBy;
+      readonly reason?: StopReason | undefined;
     }
   /** `sent`: request bytes written to each live attempt. */
   | { readonly type: 'bufferOverflowed'; readonly limit: BufferLimit; readonly sent: ReadonlyMap<AttemptId, number> }

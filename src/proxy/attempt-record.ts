@@ -17,9 +17,11 @@ export function recordOf(attempt: Attempt): AttemptRecord {
   };
 }
 
-function resultOf({ end }: Attempt): AttemptRecord['result'] {
+function resultOf({ end, backend }: Attempt): AttemptRecord['result'] {
   if (end === null) return 'cancelled';
   if (end.code === Status.OK) return 'ok';
-  if (end.reach === 'unplaced' || end.reach === 'dropped') return 'unplaced';
+  // Waited in a queue and never got a stream.
+  const placeless = end.reach === 'unsent' && backend === null;
+  if (placeless || end.reach === 'unplaced' || end.reach === 'dropped') return 'unplaced';
   return end.by === 'loss' ? 'lost' : 'failed';
 }

@@ -10,7 +10,8 @@ import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import type { BackendId } from '../grpc/backend-id.js';
 import { MessageLimit } from '../grpc/message-limit.js';
 import type { MetadataField } from '../grpc/metadata.js';
-import { Status } from '../grpc/status.js';
+import { Status, type StatusCode } from '../grpc/status.js';
+import type { StopReason } from '../grpc/stop-reason.js';
 import {
   ErrorCode,
   type HeaderField,
@@ -52,6 +53,8 @@ export interface AttemptOwner {
 export interface AttemptFacts extends PlaceWish {
   readonly id: AttemptId;
   readonly cause: AttemptCause;
+  /** A hedge, or the repeat of one. */
+  readonly hedge: boolean;
   readonly previous: number;
   /** Backends that the call has tried. */
   readonly avoid: readonly BackendId[];
@@ -63,6 +66,8 @@ export interface AttemptFacts extends PlaceWish {
 export class Attempt implements StreamEvents, PlaceSeeker {
   readonly id: AttemptId;
   readonly cause: AttemptCause;
+  /** A hedge, or the repeat of one that no application saw. */
+  readonly hedge: boolean;
   /** grpc-previous-rpc-attempts of our own counting. */
   readonly previous: number;
   readonly startedAt: number;
@@ -98,6 +103,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     this.parts = parts;
     this.id = facts.id;
     this.cause = facts.cause;
+    this.hedge = facts.hedge;
     this.previous = facts.previous;
     this.avoid = facts.avoid;
     this.limit = facts.responseLimit === null ? null : new MessageLimit(facts.responseLimit);
@@ -138,6 +144,11 @@ export class Attempt implements StreamEvents, PlaceSeeker {
 
   placeFailed(error: unknown): void {
     this.owner.attemptFailed(error);
+  }
+
+  /** Ends the attempt before anything of it was sent. */
+  drop(code: StatusCode, reason: StopReason, detail: string): void {
+    this.settle({ ...unplacedEnd(detail), code, reach: 'dropped', reason });
   }
 
   /** Ends the attempt from our side; nothing more is heard of it. */
@@ -225,7 +236,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
         this.owner.attemptTooLarge(this);
         return;
       }
-      this.settle(judgeStreamEnd(end));
+      this.settle(judgeStreamEnd(end, this.initial !== null));
     } catch (error) {
       this.owner.attemptFailed(error);
     }

@@ -1,3 +1,4 @@
+import { knows } from '../balance/bounds.js';
 import { decodeMessage } from '../grpc/percent.js';
 import { Status } from '../grpc/status.js';
 import type { Http2Connection, Http2Stream } from '../http2/types.js';
@@ -40,7 +41,8 @@ export function endCall(call: EndingCall, { with: source, reason }: Finish): voi
     code: 'code' in source ? source.code : (end?.code ?? Status.INTERNAL),
     message: 'detail' in source ? source.detail : decodeMessage(end?.message ?? ''),
     reason,
-    origin: end?.by === 'backend' ? 'backend' : 'proxy',
+    // A status that a backend stated, as against one that is made of what happened to its stream.
+    origin: told !== null && told.trailers !== null ? 'backend' : 'proxy',
   };
   if (!call.stream.closed && !answer(call, told, ending)) ending = { ...answerTooLarge, origin: 'proxy' };
   const { observer } = call.parts;
@@ -74,22 +76,18 @@ function answer(call: EndingCall, told: Attempt | null, ending: Told): boolean {
 }
 
 function recordOfCall(call: EndingCall, ending: Told): CallRecord {
-  const { attempts } = call;
+  const { attempts, placement } = call;
   // What a client wrote belongs in no log; a pin that is known is a backend's name.
-  const unknownPin = ending.reason === 'pin_unknown';
-  const placement = unknownPin ? null : call.placement;
+  const pinned = placement.kind !== 'any' && knows(call.parts.pool.backends, placement.target);
   return {
     id: call.id,
     method: call.request.path,
     startedAt: call.startedAt,
     endedAt: call.parts.clock.now(),
     ...ending,
-    message: unknownPin ? '' : ending.message,
+    message: ending.reason === 'pin_unknown' ? '' : ending.message,
     processed: processedBy(attempts),
-    pin:
-      placement === null || placement.kind === 'any'
-        ? null
-        : { target: placement.target, strict: placement.kind === 'only' },
+    pin: placement.kind === 'any' || !pinned ? null : { target: placement.target, strict: placement.kind === 'only' },
     attempts: attempts.map(recordOf),
     retries: retriesOf(attempts),
     commit: call.commitCause,

@@ -1,18 +1,11 @@
-import { knows } from '../balance/bounds.js';
+import { allows, knows } from '../balance/bounds.js';
 import type { BackendId } from '../grpc/backend-id.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import type { IncomingCall } from '../grpc/request.js';
 import { attemptFields } from '../grpc/rewrite.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
-import {
-  ErrorCode,
-  type HeaderField,
-  type Http2Connection,
-  type Http2Stream,
-  type StreamEnd,
-  type StreamEvents,
-} from '../http2/types.js';
+import type { HeaderField, Http2Connection, Http2Stream, StreamEnd, StreamEvents } from '../http2/types.js';
 import type { AttemptId, CallEvent, CallPolicy, CommitCause, Decision, Placement } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
 import { initialAnswer } from './answer.js';
@@ -97,7 +90,12 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       this.reject(Status.UNAVAILABLE, 'pin_unknown', `no backend is named ${JSON.stringify(placement.target)}`);
       return;
     }
-    const { retry } = this.request.directives;
+    const { retry, exclude } = this.request.directives;
+    if (exclude.length > 0 && !this.parts.pool.backends.some((backend) => allows({ only: null, exclude }, backend))) {
+      // A gate, as an unknown pin is: no attempt, no token, no wait (D12, Token debit).
+      this.reject(Status.UNAVAILABLE, 'no_backend', 'the call excludes every backend');
+      return;
+    }
     this.dispatch({ type: 'started', deadlineAt: this.deadlineAt, placement, policy: retry });
   }
 
@@ -174,8 +172,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     });
     const { bodiless } = this.relay;
     if (!connection.sendHeaders(stream, fields, bodiless)) {
-      connection.reset(stream, ErrorCode.CANCEL);
-      this.reject(
+      // No further attempt would fare better (CON-13), and one that runs elsewhere is none the worse.
+      attempt.drop(
         Status.RESOURCE_EXHAUSTED,
         'headers_too_large',
         `the request's metadata is larger than backend ${backend.name} accepts`,
@@ -188,7 +186,6 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     // The deadline may have passed between two looks at the clock: then all is over and freed (CAN-04).
     if (this.done) return;
     this.relay.open(attempt);
-    if (this.winner === attempt) this.relay.commit(attempt);
     this.pump(attempt);
   }
 
@@ -227,6 +224,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       reach: end.reach,
       pushback: end.pushback,
       by: end.by,
+      reason: end.reason,
     });
   }
 
@@ -291,6 +289,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
         const attempt = new Attempt(this, this.parts, {
           id: decision.attempt,
           cause: decision.cause,
+          hedge: this.policy.plan.kind === 'hedge' && decision.previous > 0,
           previous: decision.previous,
           avoid: decision.avoid,
           onlyOn: decision.onlyOn,

@@ -73,8 +73,8 @@ export class PlaceSearch implements StreamWaiter {
       const pick = picker.pick(pool.backends, this.seeker.avoided, this.failed, this.bounds);
       if (pick.kind !== 'use') {
         if (this.loosen()) continue;
-        if (pick.kind === 'overloaded') this.miss(this.droppedEnd());
-        else if (this.wish.waitForReady) this.waitForAny();
+        if (this.wish.waitForReady) this.waitForRoom();
+        else if (pick.kind === 'overloaded') this.miss(this.droppedEnd());
         else this.miss(this.nowhereEnd());
         return;
       }
@@ -153,13 +153,15 @@ export class PlaceSearch implements StreamWaiter {
     return true;
   }
 
-  /** CFG-83, D9: a place comes with the next connection, of the pinned backend where the call is pinned. */
-  private waitForAny(): void {
+  /** CFG-83, D9: a place comes with a connection or with room in a queue, of the pinned backend where the call is pinned. */
+  private waitForRoom(): void {
     this.hopeful = () => {
       this.hopeful = null;
       if (!this.over) this.beginAgain();
     };
-    this.parts.pool.onceConnected(this.hopeful);
+    if (this.parts.pool.onceRoom(this.hopeful)) return;
+    this.hopeful = null;
+    this.miss(this.droppedEnd());
   }
 
   private droppedEnd(): AttemptEnd {
@@ -179,7 +181,8 @@ export class PlaceSearch implements StreamWaiter {
     const { bounds, onlyOn, lastFailure } = this;
     const { backends } = this.parts.pool;
     const allowed = bounds === null ? backends : backends.filter((backend) => allows(bounds, backend));
-    const detail = lastFailure === '' ? describeDown(allowed, this.every) : lastFailure;
+    const which = onlyOn === null ? this.every : `backend ${onlyOn.target}`;
+    const detail = lastFailure === '' ? describeDown(allowed, which) : lastFailure;
     return unplacedEnd(onlyOn === null ? detail : `the call is pinned to ${onlyOn.target}: ${detail}`);
   }
 }

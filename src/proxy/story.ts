@@ -40,7 +40,7 @@ export function storyOf(
     backend,
     retries: retriesOf(attempts),
     backends: ordered.length < 2 ? [] : ordered.map((attempt) => attempt.backend?.name ?? ''),
-    hedged: sent.some(({ cause }) => cause === 'hedge'),
+    hedged: sent.some(({ hedge }) => hedge),
     failure,
   };
 }

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { AlarmHandle, Alarms, Clock } from './ports.js';
+import { readText } from './read-text.js';
 
 /** How often a watched file is looked at (ms): what a change waits for at most before it is noticed. */
 const interval = 500;
@@ -65,7 +66,7 @@ export async function nodeStamp(path: string): Promise<string | null> {
  */
 export async function readAgain(path: string): Promise<string> {
   if (isPipe(await stat(path))) throw new Error('not a regular file: it is read once, at the start');
-  return readFile(path, 'utf8');
+  return readText(path);
 }
 
 /** Or a terminal, a device, a socket. */

@@ -32,7 +32,13 @@ const atOnce: Range = { from: millis(0), to: millis(0) };
  * @param throttle counted: give one of its own
  */
 export function scheduleOf(plan: Plan, deadline: Millis | null, throttle: Throttle): readonly ScheduledAttempt[] {
-  const first: ScheduledAttempt = { attempt: 1, wait: atOnce, at: atOnce, deadline: 'in time', throttled: false };
+  const first: ScheduledAttempt = {
+    attempt: 1,
+    wait: atOnce,
+    at: atOnce,
+    deadline: inTime(atOnce, deadline),
+    throttled: false,
+  };
   if (plan.kind === 'none') return [first];
   const schedule = [first];
   let at = atOnce;

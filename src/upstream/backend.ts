@@ -21,6 +21,8 @@ export interface BackendLimits extends ConnectionLimits {
   readonly queueLimit: number;
   readonly turn: Turn;
   readonly onStateChange: (change: BackendChange) => void;
+  /** The queue was full and has a place again. */
+  readonly onRoom: () => void;
 }
 
 const removed = 'the backend is being removed';
@@ -103,7 +105,9 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
   }
 
   cancel(waiter: StreamWaiter): void {
+    const before = this.queue.size;
     this.queue.remove(waiter);
+    this.tellOfRoom(before);
   }
 
   // === For the pool ===
@@ -135,6 +139,7 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     // What a waiter does with its stream may free another: the loop that runs already sees it.
     if (this.serving || this.queue.size === 0) return;
     this.serving = true;
+    const before = this.queue.size;
     try {
       for (let { first } = this.queue; first !== null; first = this.queue.first) {
         const opened = this.set.open(first.events);
@@ -146,6 +151,7 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
       this.serving = false;
     }
     this.set.connectIfShort();
+    this.tellOfRoom(before);
   }
 
   onNone(why: 'connect' | 'lost', detail: string): void {
@@ -159,6 +165,11 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
 
   onStopped(): void {
     this.whenStopped();
+  }
+
+  private tellOfRoom(queuedBefore: number): void {
+    const { queueLimit, onRoom } = this.limits;
+    if (queuedBefore >= queueLimit && this.queue.size < queueLimit) onRoom();
   }
 
   private tellWaiters(why: 'connect' | 'lost' | 'closed', detail: string): void {

@@ -83,7 +83,8 @@ export function judge(
   if (now < due) return { state: heard, step: { kind: 'wait', at: due } };
   return {
     state: { pings: pings + 1, unanswered: heard.unanswered + 1, callFrames, askedAt: now, lastPingAt: now },
-    step: { kind: 'ping', at: now + timeout },
+    // The next one may be due before the time for this one's answer is over.
+    step: { kind: 'ping', at: now + Math.min(time, timeout) },
   };
 }
 

@@ -2,10 +2,11 @@ import type { Http2Settings } from '../http2/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
 import { Backend, type BackendLimits, type BackendSpec } from './backend.js';
 import { type BackendTls, createConnector } from './connect.js';
+import { RoomWaiters } from './room-waiters.js';
 import type { UpstreamPool } from './types.js';
 
 /** Times in milliseconds. See the contract's flags of the same names. */
-export interface UpstreamPoolOptions extends BackendLimits {
+export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly backends: readonly BackendSpec[];
   /** Of the connections to backends, client role. */
   readonly settings: Http2Settings;
@@ -26,15 +27,16 @@ export function createUpstreamPool(options: UpstreamPoolOptions): ConnectedPool 
   let running = options.backends.length;
   let onAllStopped: (() => void) | null = null;
   let stopped: Promise<void> | null = null;
-  const hopeful = new Set<() => void>();
+  const waiters = new RoomWaiters(() => backends, options.turn, options.queueLimit * options.backends.length);
   const limits: BackendLimits = {
     ...options,
     onStateChange(change) {
       options.onStateChange(change);
-      if (change.event === 'connected' && hopeful.size > 0) options.turn.atEnd(tellHopeful);
+      if (change.event === 'connected') waiters.tell();
     },
+    onRoom: () => waiters.tell(),
   };
-  const backends = options.backends.map(
+  const backends: readonly Backend[] = options.backends.map(
     (spec) =>
       new Backend(spec, limits, connector.dialOf(spec.endpoint), () => {
         running -= 1;
@@ -42,11 +44,6 @@ export function createUpstreamPool(options: UpstreamPoolOptions): ConnectedPool 
       }),
   );
   const byId = new Map(backends.map((backend) => [backend.id, backend]));
-
-  function tellHopeful(): void {
-    // Whoever finds no place comes back, and is told the next time.
-    for (const listener of [...hopeful]) if (hopeful.delete(listener)) listener();
-  }
 
   function stop(graceMs: number): Promise<void> {
     if (running === 0) return Promise.resolve();
@@ -66,8 +63,8 @@ export function createUpstreamPool(options: UpstreamPoolOptions): ConnectedPool 
   return {
     backends,
     get: (id) => byId.get(id),
-    onceConnected: (listener) => void hopeful.add(listener),
-    forget: (listener) => void hopeful.delete(listener),
+    onceRoom: (listener) => waiters.add(listener),
+    forget: (listener) => waiters.forget(listener),
     secure: (tls) => connector.secure(tls),
     start() {
       for (const backend of backends) backend.start();

@@ -84,11 +84,12 @@ export interface UpstreamPool {
   readonly backends: readonly UpstreamBackend[];
   get(id: BackendId): UpstreamBackend | undefined;
   /**
-   * Calls back once, at the end of the turn in which any backend's connection comes up: for calls that wait for one
-   * (waitForReady). First come, first served.
+   * Calls back once, at the end of the turn in which a backend's connection comes up or its full queue has a place again: for
+   * calls that wait until they can be placed (waitForReady). First come, first served, and no more are called than there may
+   * be room for. False: as many wait as all queues together may hold.
    */
-  onceConnected(listener: () => void): void;
-  /** Takes back what `onceConnected` was given. */
+  onceRoom(listener: () => void): boolean;
+  /** Takes back what `onceRoom` was given. */
   forget(listener: () => void): void;
   /** Opens the connections. */
   start(): void;

@@ -98,8 +98,10 @@ export function* reckonHedges(
     cancel(at, 'superseded', n);
   };
   const conclude = (at: number, reason: StopReason): string[] => {
+    // One that is in flight may have been placed: only what is over counts for row 12 where nothing else is.
+    const placeless = allUnplaced && committed === null && running.length === 0;
     cancel(at, 'superseded', null);
-    return finish(at, `${spoke ?? latest} ${allUnplaced && committed === null ? 'no_backend' : reason}`);
+    return finish(at, `${spoke ?? latest} ${placeless ? 'no_backend' : reason}`);
   };
   const fromOutside = (at: number, byDeadline: boolean): string[] => {
     const [why, told] = outsideEnd(script, byDeadline);

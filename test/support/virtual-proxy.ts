@@ -7,7 +7,8 @@ import type { ProxyParts } from '../../src/proxy/parts.js';
 import { createRelayBudget } from '../../src/proxy/relay-budget.js';
 import { createReplayBudget } from '../../src/replay/budget.js';
 import type { AlarmHandle, Alarms, Clock } from '../../src/runtime/ports.js';
-import type { BackendChange, UpstreamPool } from '../../src/upstream/types.js';
+import { RoomWaiters } from '../../src/upstream/room-waiters.js';
+import type { BackendChange, UpstreamBackend, UpstreamPool } from '../../src/upstream/types.js';
 import { CallLog } from './call-log.js';
 import { backendNames, type Outcome, type RunScript } from './call-script.js';
 import { VirtualBackend } from './virtual-backend.js';
@@ -102,7 +103,7 @@ export class VirtualProxy {
   private readonly parts: ProxyParts;
   private readonly callAlarms: CountedAlarms;
   private readonly connectAlarms: CountedAlarms;
-  private readonly hopeful = new Set<() => void>();
+  private readonly roomWaiters: RoomWaiters;
   private readonly attemptsSeen = new Map<number, number>();
 
   constructor(script: RunScript, planted: Planted = {}) {
@@ -127,6 +128,8 @@ export class VirtualProxy {
         return randoms[draws % randoms.length] ?? 0.5;
       },
     };
+    const all = (): readonly UpstreamBackend[] => this.backends.map(({ upstream }) => upstream);
+    this.roomWaiters = new RoomWaiters(all, time.turn, limits.queue * script.backends.length);
     this.backends = script.backends.map(
       (plan, i) =>
         new VirtualBackend(
@@ -143,6 +146,7 @@ export class VirtualProxy {
             alarms: this.connectAlarms,
             turn: time.turn,
             onStateChange: (change) => this.changed(change),
+            onRoom: () => this.roomWaiters.tell(),
           },
         ),
     );
@@ -218,8 +222,8 @@ export class VirtualProxy {
     return {
       backends,
       get: (id) => backends.find((backend) => backend.id === id),
-      onceConnected: (listener) => void this.hopeful.add(listener),
-      forget: (listener) => void this.hopeful.delete(listener),
+      onceRoom: (listener) => this.roomWaiters.add(listener),
+      forget: (listener) => this.roomWaiters.forget(listener),
       start: () => {
         for (const backend of backends) backend.start();
       },
@@ -229,10 +233,7 @@ export class VirtualProxy {
 
   private changed(change: BackendChange): void {
     this.changes.push(change);
-    if (change.event !== 'connected' || this.hopeful.size === 0) return;
-    this.time.turn.atEnd(() => {
-      for (const listener of [...this.hopeful]) if (this.hopeful.delete(listener)) listener();
-    });
+    if (change.event === 'connected') this.roomWaiters.tell();
   }
 
   private outcomeFor(call: number): Outcome {
@@ -286,7 +287,7 @@ export class VirtualProxy {
       relayBytes: parts.relay.waiting,
       upstreamStreams: sum(this.backends.map(({ upstream }) => upstream.inFlight)),
       queued: sum(this.backends.map(({ upstream }) => upstream.queued)),
-      waitingForConnect: this.hopeful.size,
+      waitingForConnect: this.roomWaiters.size,
     };
   }
 

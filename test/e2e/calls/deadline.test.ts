@@ -51,6 +51,9 @@ describe('A deadline between two looks at the clock', () => {
       // Whatever the alarm would have found.
       virtual.advance(200);
       expect([0, 4]).toContain((await second.done()).status);
+      // PRX-02: none is started with nothing left.
+      const told = b.streams.flatMap((seen) => seen.headerValues('grpc-timeout')).map(readTimeout);
+      expect(told.filter((left) => left <= 0)).toEqual([]);
       expect(p.defects).toEqual([]);
     },
   );

@@ -65,6 +65,13 @@ describe('maxRequestMessageBytes', () => {
     expect(backend.streams).toHaveLength(1);
   });
 
+  it('CFG-85: what a client wrote in a pin that nobody has reaches no log, whatever ends its call first', async () => {
+    const { call, proxy } = await scene.stage({ serviceConfig: limited({ maxRequestMessageBytes: 10 }) });
+    const answer = await call({ messages: ['elevenbytes'], headers: line('hedgerow-pin', 'customer-4711') });
+    expect(verdict(answer).reason).toBe('message_too_large');
+    expect(JSON.stringify(await proxy.call(0))).not.toContain('4711');
+  });
+
   it('PRX-09: 2 GiB announced cost nothing', async () => {
     const { client, proxy } = await scene.stage({ serviceConfig: limited({ maxRequestMessageBytes: 10 }) });
     const call = client.call(path, { end: false });
@@ -133,6 +140,20 @@ describe('maxResponseMessageBytes', () => {
     }
   });
 
+  it('CFG-86: the bytes of a prefix that its backend never finished are passed on with its trailers', async () => {
+    const { call } = await scene.stage({
+      serviceConfig: limited({ maxResponseMessageBytes: 10 }),
+      onStream: async (stream) => {
+        await stream.whenEnded();
+        stream.sendHeaders();
+        await stream.sendData(Buffer.from([0, 0, 0]));
+        stream.trailers(0);
+      },
+    });
+    const answer = await call();
+    expect([answer.status, [...answer.data]]).toEqual([0, [0, 0, 0]]);
+  });
+
   it('CFG-86: a client that reads slowly gets all that came before, then the status', async () => {
     const { client, backend } = await scene.stage({
       serviceConfig: limited({ maxResponseMessageBytes: 50_000 }),
@@ -155,6 +176,18 @@ describe('maxResponseMessageBytes', () => {
 });
 
 describe('--max-message-size', () => {
+  it('CFG-85, CFG-86: binds where no method has a limit', async () => {
+    const { call, backend } = await scene.stage({ flags: ['--max-message-size', '10'], onStream: ok('elevenbytes') });
+    expect(verdict(await call({ messages: ['elevenbytes'] }))).toEqual({
+      status: exhausted,
+      reason: 'message_too_large',
+      retries: '0',
+    });
+    expect(backend.streams).toHaveLength(0);
+    expect(verdict(await call({ messages: ['tenbytes10'] })).reason).toBe('message_too_large');
+    expect(backend.streams).toHaveLength(1);
+  });
+
   it('binds both directions of every method; of two limits the lesser one', async () => {
     const { call } = await scene.stage({
       serviceConfig: method({ maxRequestMessageBytes: 5, maxResponseMessageBytes: 100 }),
@@ -228,6 +261,32 @@ describe('waitForReady', () => {
       undefined,
     ]);
     expect(proxy.app.throttle.state?.milliTokens).toBe(10_000);
+  });
+
+  it('CFG-83: more calls than the backend takes at once wait on, as places come free', async () => {
+    const held = await scene.backend({ name: 'a' });
+    const { port } = held;
+    await held.stopListening();
+    held.kill();
+    const proxy = await scene.proxy({
+      backends: { a: port },
+      connected: false,
+      serviceConfig: method({ waitForReady: true }),
+      flags: ['--connect-backoff-max', '20ms', '--queue-limit', '4', '--backend-connections', '1'],
+    });
+    const client = await scene.client(proxy);
+    while (proxy.changes.at(-1)?.event !== 'connect_failed') await client.ping();
+    const waiting = Array.from({ length: 6 }, () => client.call(path, { messages: ['hi'] }));
+    await client.ping();
+    // As many as a queue holds may wait; the others are told at once.
+    const told = waiting.filter(({ end }) => end !== null).map(verdict);
+    expect(told).toEqual(Array(2).fill({ status: 14, reason: 'overloaded', retries: '0' }));
+    const back = await scene.backend({ name: 'a', port, onStream: silent, settings: [[3, 1]] });
+    await back.waitForStream(1);
+    const more = Array.from({ length: 3 }, () => client.call(path, { messages: ['hi'] }));
+    await client.ping();
+    for (let nth = 1; nth <= 7; nth += 1) (await back.waitForStream(nth)).trailersOnly(0);
+    for (const call of [...waiting.slice(0, 4), ...more]) expect((await call.done()).status).toBe(0);
   });
 
   it('CFG-83: until its deadline', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Line } from '../../support/frames.js';
 import { account, hedgeConfig } from '../../support/policies.js';
 import { behave, type RawBackend, type RawCall } from '../../support/raw-peer.js';
-import { path, previousAttempts, retryConfig, type Scene, useScene, verdict } from '../../support/scene.js';
+import { path, previousAttempts, retryConfig, retryFor, type Scene, useScene, verdict } from '../../support/scene.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 
 /*
@@ -167,7 +167,8 @@ describe('a strict pin', () => {
       processed: 'no',
     });
     expect([strict.status, strict.trailer('grpc-retry-pushback-ms')]).toEqual([unavailable, undefined]);
-    expect(decodeURIComponent(strict.message ?? '')).toContain('the call is pinned to a: ');
+    expect(decodeURIComponent(strict.message ?? '')).toMatch(/^hedgerow: the call is pinned to a: backend a /);
+    expect(strict.message).not.toContain('every');
     expect(up.streams).toHaveLength(0);
     // D7: an unreachable pin is no attempt, so it takes no token.
     expect(proxy.app.throttle.state?.milliTokens).toBe(10_000);
@@ -279,6 +280,31 @@ describe('a pin where a hedgingPolicy governs', () => {
     }
   });
 
+  it('PIN-39: the hedge leaves alone the backend that the first attempt still waits for', async () => {
+    const time = createVirtualTime();
+    // One stream each, and each is taken.
+    const settings = [[3, 1]] as const;
+    const a = await scene.backend({ name: 'a', onStream: silent, settings });
+    const b = await scene.backend({ name: 'b', onStream: silent, settings });
+    const proxy = await scene.proxy({
+      backends: { a: a.port, b: b.port },
+      flags: ['--backend-connections', '1'],
+      serviceConfig: hedgeConfig({ maxAttempts: 2, delay: 0 }),
+      time,
+    });
+    const client = await scene.client(proxy);
+    const plain = { messages: ['hi'], headers: [['hedgerow-retry', 'off']] } as const;
+    const holders = [client.call(path, plain), client.call(path, plain)];
+    await Promise.all([a.waitForStream(1), b.waitForStream(1)]);
+    const call = client.call(path, { messages: ['hi'], headers: [pin('a'), allow()] });
+    await client.ping();
+    expect(proxy.app.pool.backends.map(({ queued }) => queued)).toEqual([1, 1]);
+    for (const backend of [a, b]) backend.streams[0]?.trailersOnly(0);
+    await Promise.all(holders.map((holder) => holder.done()));
+    await (await b.waitForStream(2)).answer(['b']);
+    expect((await call.done()).messages.map(String)).toEqual(['b']);
+  });
+
   it('PIN-40: loosened with no other backend, the hedge goes to the same', async () => {
     const time = createVirtualTime();
     const a = await scene.backend({ name: 'a', onStream: silent });
@@ -328,6 +354,37 @@ describe('an exclude', () => {
     expect(account(answer)).toMatchObject({ origin: 'proxy', processed: 'no' });
     expect(decodeURIComponent(answer.message ?? '')).toBe('hedgerow: the call excludes every backend');
     expect([a.streams.length, b.streams.length]).toEqual([0, 0]);
+  });
+
+  it('PIN-28: under a policy too, at once, without a token and without waiting for what it excludes', async () => {
+    const { call, proxy } = await pair(ok('a'), ok('b'), {
+      serviceConfig: {
+        methodConfig: [{ ...retryFor(path, { initial: 5000, max: 5000 }), waitForReady: true }],
+        retryThrottling: { maxTokens: 10, tokenRatio: 1 },
+      },
+    });
+    expect(verdict(await call([exclude('a,b')]))).toEqual({
+      status: unavailable,
+      reason: 'no_backend',
+      retries: '0',
+    });
+    expect(proxy.app.throttle.state?.milliTokens).toBe(10_000);
+  });
+
+  it('PIN-26: holds where a loosened pin binds no further', async () => {
+    const b = await scene.backend({ name: 'b', onStream: ok('b') });
+    const c = await scene.backend({ name: 'c', onStream: ok('c') });
+    const proxy = await scene.proxy({ backends: { a: nowhere, b: b.port, c: c.port }, connected: false });
+    const client = await scene.client(proxy);
+    await Promise.all([b.waitForConnection(1), c.waitForConnection(1)]);
+    for (let n = 0; n < 4; n += 1) {
+      const headers = [pin('a'), allow(), exclude('b')];
+      expect(account(await client.call(path, { messages: ['hi'], headers }).done())).toEqual({
+        backend: 'c',
+        retries: '0',
+      });
+    }
+    expect([b.streams.length, c.streams.length]).toEqual([0, 4]);
   });
 
   it('PIN-24: of the pinned backend is a mistake', async () => {

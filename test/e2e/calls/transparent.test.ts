@@ -244,6 +244,8 @@ describe('a call that never left', () => {
     held.connection.kill();
     const answer = await call.done();
     expect(verdict(answer)).toEqual({ status: 0, reason: undefined, retries: '0' });
+    // It stays committed: its headers are passed on, and before the message.
+    expect(answer.header('hedgerow-backend')).toBe('b1');
     expect(answer.messages).toEqual([body]);
     await holder.done();
     expect(await proxy.call(1)).toMatchObject({ commit: 'buffer_call', replayPeak: 1000 });

@@ -96,7 +96,6 @@ describe('hedgerow explain', () => {
     [['nowhere.json', add], 'nowhere.json: no such file'],
     [['shop.json', 'shop.Cart/Add'], '"shop.Cart/Add" is no method\'s path; write /shop.Cart/Add'],
     [['shop.json', 'shop.Cart.Add'], '"shop.Cart.Add" is no method\'s path; write /shop.Cart/Add'],
-    [['shop.json', '/shop.Cart/'], '"/shop.Cart/" is no method\'s path; write /pkg.Service/Method'],
     [['shop.json', '/Add'], '"/Add" is no method\'s path; write /pkg.Service/Method'],
     [['shop.json', '/a b/c'], '"/a b/c" is no method\'s path; write /pkg.Service/Method'],
     [['shop.json', add, '--scrpt', 'x'], 'unknown flag --scrpt; did you mean --script?'],
@@ -117,6 +116,12 @@ describe('hedgerow explain', () => {
     [['shop.json', add, '--max-attempts-limit', '0'], '--max-attempts-limit "0": must be an integer from 1 to 1000'],
   ])('%j is wrong usage: one line, exit 2', async (argv, words) => {
     expect(await hedgerow('explain', ...argv)).toEqual({ code: 2, out: '', err: `hedgerow explain: ${words}\n` });
+  });
+
+  it('CFG-28: a path without a method has its service’s default', async () => {
+    const { code, out } = await hedgerow('explain', 'shop.json', '/shop.Cart/');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\/shop\.Cart\/ is governed by methodConfig\[1\]/);
   });
 });
 

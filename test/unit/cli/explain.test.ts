@@ -124,7 +124,7 @@ timeline for silent,14@5,silent
    2000 ms  the deadline passes
    2000 ms  attempt 1 is cancelled: the deadline passed
    2000 ms  attempt 3 is cancelled: the deadline passed
-the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the client’s deadline passed)
+the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline passed: the client’s own, or the method’s timeout)
 `);
   });
 
@@ -258,7 +258,7 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the client�
       'the call stays open: nothing more is heard of attempt 2, and there is no deadline (--deadline sets one)',
     ]);
     expect(timeline([add, '--script', '14@10', '--deadline', '1s']).at(-1)).toBe(
-      'the client gets DEADLINE_EXCEEDED after 1000 ms: deadline_exceeded (the client’s deadline passed)',
+      'the client gets DEADLINE_EXCEEDED after 1000 ms: deadline_exceeded (the deadline passed: the client’s own, or the method’s timeout)',
     );
   });
 

@@ -92,7 +92,8 @@ test('a status that the proxy made is no attempt’s', () => {
     `
 #1 Orders/GetOrder  unary                                DEADLINE_EXCEEDED  100.0 ms
    1 slow  │░░░░░░░░░░░░░░░░░░░░│ 100.0 ms  cancelled
-     deadline_exceeded: the client’s deadline passed
+     deadline_exceeded: the deadline passed: the client’s own, or the method’s
+     timeout
      → give the call more time, or hedge a method that is slow now and then
      one more thing
 `.slice(1),

@@ -187,7 +187,7 @@ describe('a value that is refused', () => {
     [',', 1],
   ])('PIN-22: hedgerow-exclude: %j has an empty item, number %d', (value, item) => {
     expect(problem(['exclude', value])).toBe(
-      `hedgerow-exclude has an item ${item} that is empty: it must be the name of a backend`,
+      `hedgerow-exclude has a name, number ${item}, that is empty: it must be the name of a backend`,
     );
   });
 
@@ -201,7 +201,7 @@ describe('a value that is refused', () => {
     const long = ['a', 'b', 'c'].map((letter) => letter.repeat(256));
     expect(valid(['exclude', long.join(',')]).exclude).toEqual(long);
     expect(problem(['exclude', `${long.join(',')},${'d'.repeat(257)}`])).toContain(
-      'has an item 4 that is 257 bytes long',
+      'has a name, number 4, that is 257 bytes long',
     );
   });
 

@@ -31,6 +31,10 @@ describe('a schedule', () => {
     expect(rows({ kind: 'none' })).toEqual(['1: 0-0 at 0-0 in time']);
   });
 
+  it('with a deadline of nothing makes no attempt, the first neither', () => {
+    expect(rows({ kind: 'none' }, 0)).toEqual(['1: 0-0 at 0-0 too late']);
+  });
+
   it('of retries: each wait with its jitter, capped before it, and their sums', () => {
     expect(rows(retry)).toEqual([
       '1: 0-0 at 0-0 in time',

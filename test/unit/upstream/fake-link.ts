@@ -207,6 +207,7 @@ export class Scene {
         connectBackoffMax: 5000,
         backendConnections: 4,
         queueLimit: 1000,
+        onRoom: () => {},
         clock,
         alarms,
         turn,

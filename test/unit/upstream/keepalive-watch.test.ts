@@ -51,6 +51,20 @@ describe('a connection with a call that is silent', () => {
     expect(call.heard).toEqual(['opened']);
   });
 
+  it('is asked by the interval where that is shorter than the time for an answer, which stays what it is', () => {
+    const scene = Scene.up(100, { keepalive: { time: 1000, timeout: 5000, maxPings: 0 } });
+    const call = scene.call();
+    for (let i = 0; i < 4; i += 1) {
+      scene.time.advance(1000);
+      expect(scene.link(0).pings.length).toBe(1);
+      answer(scene, scene.link(0));
+    }
+    scene.time.advance(5999);
+    expect([scene.link(0).pings.length, call.heard.length]).toEqual([1, 1]);
+    scene.time.advance(1);
+    expect(call.heard).toEqual(['opened', 'end: lost']);
+  });
+
   it('is not lost for an answer that came before our own process went on', () => {
     const scene = Scene.up(100, { keepalive });
     const call = scene.call();
