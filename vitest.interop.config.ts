@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The cases of test/differences through channels of other languages (docs/interop.md). */
+/** Peers of other languages, through the proxy and without it (docs/interop.md). */
 export default defineConfig({
   test: {
     include: ['test/interop/**/*.test.ts'],

@@ -118,8 +118,14 @@ class Flaky(grpc.GenericRpcHandler):
             return self.tell(first)
         attempt = self.begin(first)
         over = threading.Event()
-        context.add_callback(over.set)
-        received = b"".join(requests)
+        if not context.add_callback(over.set):
+            over.set()
+        try:
+            received = b"".join(requests)
+        except grpc.RpcError:
+            # The cancel came before the end of the request.
+            self.ended_by_client(first)
+            raise
         if attempt <= int(first.get("fail-first", 0)):
             self.fail(first, context)
         if "hang" in first:
