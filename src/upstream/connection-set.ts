@@ -2,7 +2,7 @@ import type { Http2Connection, StreamEvents } from '../http2/types.js';
 import { ErrorCode } from '../http2/types.js';
 import type { AlarmHandle, Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import { ConnectPace } from './backoff.js';
-import type { KeepaliveLimits } from './keepalive.js';
+import { calmer, type KeepaliveLimits } from './keepalive.js';
 import { type KeepaliveHome, KeepaliveWatch } from './keepalive-watch.js';
 import type { Dial } from './link.js';
 import { createSlot, type Slot } from './slot.js';
@@ -282,11 +282,11 @@ export class ConnectionSet {
   private calmDown({ watch }: Slot): string {
     const { watching } = this;
     const after = watch?.pingedAfter ?? null;
-    if (after === null || watching === null) return '';
-    // Connections that were pinged alike and say so one after another double it once.
-    const time = Math.max(watching.keepalive.time, 2 * after);
-    watching.keepalive = { ...watching.keepalive, time };
-    return `: PINGs to it now wait for ${time} ms of silence; let the backend permit them, or raise --keepalive-time or lower --keepalive-max-pings`;
+    if (watch === null || after === null || watching === null) return '';
+    watching.keepalive = calmer(watching.keepalive, after, watch.pings);
+    const { time, maxPings } = watching.keepalive;
+    const ration = maxPings === 0 ? '' : `, at most ${maxPings} in one`;
+    return `: PINGs to it now wait for ${time} ms of silence${ration}; let the backend permit them, or raise --keepalive-time or lower --keepalive-max-pings`;
   }
 
   /** It is up or retired, and does not answer: its streams are lost in this turn. */

@@ -43,6 +43,11 @@ export class KeepaliveWatch {
     this.onLost = onLost;
   }
 
+  /** PINGs in the silence that is, as the peer may count them. */
+  get pings(): number {
+    return this.state.pings;
+  }
+
   /** A stream has been opened; its HEADERS need not be sent yet. */
   opened(): void {
     // The hot path: calls are open already, and the alarm is set.

@@ -104,3 +104,20 @@ export function answered(state: KeepaliveState, callFrames: number, now: number)
     ...(fresh ? { pings: 1, callFrames } : {}),
   };
 }
+
+/**
+ * The limits for a backend that finds our PINGs too many. The interval doubles (gRFC A8), once for connections that were asked
+ * alike and say so one after another. Where PINGs have a ration it shrinks to what the backend had put up with: grpc-java's
+ * server cuts a connection that is younger than five minutes at the third PING, one sooner than others do.
+ *
+ * @param after the silence after which the connection's last PING was sent (ms)
+ * @param pings how many the connection had in one silence
+ */
+export function calmer(limits: KeepaliveLimits, after: number, pings: number): KeepaliveLimits {
+  const { time, maxPings } = limits;
+  return {
+    ...limits,
+    time: Math.max(time, 2 * after),
+    maxPings: maxPings === 0 ? 0 : Math.max(1, Math.min(maxPings, pings - 1)),
+  };
+}

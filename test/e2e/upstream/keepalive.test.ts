@@ -123,7 +123,9 @@ it('CON-18: a backend that says too_many_pings is asked half as often, and its c
   await stream.answer(['still here']);
   expect((await taken.done()).status).toBe(0);
   const told = proxy.changes.find(({ event }) => event === 'draining');
-  expect(told?.detail).toContain('PINGs to it now wait for 20000 ms of silence; let the backend permit them');
+  expect(told?.detail).toContain(
+    'PINGs to it now wait for 20000 ms of silence, at most 1 in one; let the backend permit them',
+  );
   expect(proxy.changes.map(({ event }) => event)).not.toContain('lost');
 
   b.behave(behave.silent);

@@ -196,7 +196,7 @@ describe('CON-18: a backend that says too_many_pings', () => {
     const draining = scene.changes.find(({ event }) => event === 'draining');
     expect(draining).toMatchObject({
       detail:
-        `${at}: the backend sent GOAWAY with code 11 (too_many_pings): PINGs to it now wait for 20000 ms of silence; ` +
+        `${at}: the backend sent GOAWAY with code 11 (too_many_pings): PINGs to it now wait for 20000 ms of silence, at most 1 in one; ` +
         'let the backend permit them, or raise --keepalive-time or lower --keepalive-max-pings',
       retryIn: null,
     });
@@ -209,6 +209,32 @@ describe('CON-18: a backend that says too_many_pings', () => {
       scene.link(i).goaway(0, calm, 'too_many_pings');
       expect(scene.links.length).toBe(i + 2);
       scene.link(i + 1).settings();
+    }
+  });
+
+  it('has fewer PINGs in a silence than those that it complained of, but for where they have no limit', () => {
+    for (const [maxPings, later] of [
+      [3, 2],
+      [0, 4],
+    ] as const) {
+      const scene = Scene.up(100, { keepalive: { ...keepalive, maxPings } });
+      scene.call();
+      for (let i = 0; i < 2; i += 1) {
+        scene.time.advance(10_000);
+        answer(scene, scene.link(0));
+      }
+      scene.time.advance(10_000);
+      scene.link(0).goaway(0, calm, 'too_many_pings');
+      scene.link(1).settings();
+      scene.call();
+      let seen = 0;
+      for (let i = 0; i < 4; i += 1) {
+        scene.time.advance(20_000);
+        if (scene.link(1).pings.length === 0) continue;
+        seen += 1;
+        answer(scene, scene.link(1));
+      }
+      expect(seen).toBe(later);
     }
   });
 

@@ -35,8 +35,13 @@ class Run {
   private readonly waitOrder: Caller[] = [];
   private readonly served: Caller[] = [];
 
-  constructor(connections: number) {
-    this.scene = new Scene({ backendConnections: connections, queueLimit: 5 });
+  constructor(connections: number, keepalive: boolean) {
+    this.scene = new Scene({
+      backendConnections: connections,
+      queueLimit: 5,
+      // No PING is ever answered.
+      keepalive: keepalive ? { time: 1000, timeout: 500, maxPings: 3 } : null,
+    });
     this.scene.backend.start();
   }
 
@@ -157,8 +162,8 @@ class Run {
 
 it('keeps its rules in every order of events, recovers, and leaves nothing behind', () => {
   fc.assert(
-    fc.property(steps, fc.integer({ min: 1, max: 3 }), (list, connections) => {
-      const run = new Run(connections);
+    fc.property(steps, fc.integer({ min: 1, max: 3 }), fc.boolean(), (list, connections, keepalive) => {
+      const run = new Run(connections, keepalive);
       let stopping = false;
       for (const step of list) {
         run.step(step);

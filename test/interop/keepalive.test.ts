@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { startProxy, type TestProxy } from '../support/proxy.js';
+import { connectRawClient } from '../support/raw-peer.js';
+import { type Implementation, startServer } from './implementations.js';
+
+/*
+ * Stock servers count the PINGs that come while they are silent, whatever the time between them under five minutes: short
+ * intervals show in a second what the defaults come to in a minute.
+ */
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function proxyTo(of: Implementation, flags: readonly string[]): Promise<TestProxy> {
+  const server = await startServer(of);
+  cleanups.push(() => server.stop());
+  const proxy = await startProxy({ backends: { b: server.port }, flags });
+  cleanups.push(() => proxy.stop());
+  return proxy;
+}
+
+/** A StreamingOutputCallRequest for one answer of a byte after 1.2 s (response_parameters: size 1, interval_us 1200000). */
+const late = Buffer.from([0x12, 6, 0x08, 1, 0x10, 0x80, 0x9f, 0x49]);
+
+async function silentCall(proxy: TestProxy): Promise<{ readonly status: number | null; readonly message: string }> {
+  const client = await connectRawClient(proxy.port);
+  cleanups.push(() => client.kill());
+  const call = await client.call('/grpc.testing.TestService/FullDuplexCall', { messages: [late] }).done();
+  return { status: call.status, message: call.message ?? '' };
+}
+
+describe.each(['grpc-go', 'grpcio'] as const)('%s’s server', (of) => {
+  it('CON-19: does not cut a call that is silent for many intervals, with the default number of PINGs', async () => {
+    const proxy = await proxyTo(of, ['--keepalive-time', '100ms']);
+    for (let n = 0; n < 2; n += 1) expect(await silentCall(proxy)).toEqual({ status: 0, message: '' });
+    expect(proxy.changes.map(({ event }) => event)).toEqual(['connected']);
+  });
+});
+
+it('CON-18: grpc-java’s server cuts a young connection one PING sooner, once: there are fewer from then on', async () => {
+  const proxy = await proxyTo('grpc-java', ['--keepalive-time', '100ms']);
+  expect((await silentCall(proxy)).status).toBe(14);
+  expect(await silentCall(proxy)).toEqual({ status: 0, message: '' });
+  expect(proxy.changes.map(({ detail }) => detail).join()).toContain('200 ms of silence, at most 2 in one');
+});
+
+it('CON-19: grpc-java’s server does not cut it with two PINGs in a silence', async () => {
+  const proxy = await proxyTo('grpc-java', ['--keepalive-time', '100ms', '--keepalive-max-pings', '2']);
+  for (let n = 0; n < 2; n += 1) expect(await silentCall(proxy)).toEqual({ status: 0, message: '' });
+  expect(proxy.changes.map(({ event }) => event)).toEqual(['connected']);
+});
+
+it('CON-18: grpc-go’s server cuts it where PINGs have no limit; the interval doubles until it does not', async () => {
+  const proxy = await proxyTo('grpc-go', ['--keepalive-time', '100ms', '--keepalive-max-pings', '0']);
+  const statuses: (number | null)[] = [];
+  while (statuses.length < 6 && !statuses.includes(0)) statuses.push((await silentCall(proxy)).status);
+  expect(statuses[0]).toBe(14);
+  expect(statuses.at(-1)).toBe(0);
+  const told = proxy.changes.filter(({ event }) => event === 'draining').map(({ detail }) => detail);
+  expect(told).toHaveLength(statuses.length - 1);
+  expect(told[0]).toContain('GOAWAY with code 11 (too_many_pings): PINGs to it now wait for 200 ms of silence');
+  expect(proxy.changes.map(({ event }) => event)).not.toContain('lost');
+});
