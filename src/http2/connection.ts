@@ -1,4 +1,5 @@
 import { Faults } from './faults.js';
+import { FloodBudget } from './flood-budget.js';
 import { clientPreface } from './frame/kinds.js';
 import { Messages } from './messages.js';
 import { Receiver } from './receiver.js';
@@ -32,6 +33,7 @@ class ConnectionCore implements Http2Connection {
   private readonly limits: Http2Settings;
   private readonly peer = new PeerSettings();
   private readonly table: StreamTable;
+  private readonly budget: FloodBudget;
   private readonly sender: Sender;
   private readonly faults: Faults;
   private readonly messages: Messages;
@@ -42,10 +44,11 @@ class ConnectionCore implements Http2Connection {
     this.limits = settings;
     const queue = new SendQueue();
     this.table = new StreamTable(events, queue);
-    this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events);
-    const { peer, table, sender } = this;
-    this.faults = new Faults(role, events, table, sender);
-    this.messages = new Messages(role, settings, events, table, sender, this.faults, peer);
+    this.budget = new FloodBudget(settings.floodBudget);
+    this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events, this.budget);
+    const { peer, table, sender, budget } = this;
+    this.faults = new Faults(role, events, table, sender, budget);
+    this.messages = new Messages(role, settings, events, table, sender, this.faults, peer, budget);
     this.receiver = new Receiver(role, settings, events, table, sender, this.faults, this.messages, peer);
   }
 
@@ -55,7 +58,8 @@ class ConnectionCore implements Http2Connection {
     this.messages.openWindow();
   }
 
-  receive(chunk: Uint8Array): void {
+  receive(chunk: Uint8Array, now?: number): void {
+    if (now !== undefined) this.budget.advance(now);
     this.receiver.receive(chunk);
   }
 

@@ -1,4 +1,5 @@
 import { ResetBy } from './closed-streams.js';
+import type { FloodBudget, FloodCause } from './flood-budget.js';
 import { maxUint31 } from './frame/kinds.js';
 import type { Sender } from './sender.js';
 import type { StreamCore } from './stream.js';
@@ -12,11 +13,6 @@ import { type ConnectionEvents, ErrorCode, type Role } from './types.js';
 export class Faults {
   /** Nothing is read any more: a connection error, or the socket is gone. */
   stopped = false;
-  /**
-   * Frames so far that carry nothing for a call. Every such frame passes `spend`: the place where a budget against floods
-   * belongs.
-   */
-  spent = 0;
   /** The highest peer's stream that was let in. */
   lastPeerStreamId = 0;
   /** The highest id that the peer used, ignored streams included. */
@@ -28,18 +24,32 @@ export class Faults {
   private readonly events: ConnectionEvents;
   private readonly table: StreamTable;
   private readonly sender: Sender;
+  private readonly budget: FloodBudget;
 
-  constructor(role: Role, events: ConnectionEvents, table: StreamTable, sender: Sender) {
+  constructor(role: Role, events: ConnectionEvents, table: StreamTable, sender: Sender, budget: FloodBudget) {
     this.role = role;
     this.events = events;
     this.table = table;
     this.sender = sender;
+    this.budget = budget;
   }
 
-  /** One frame that carries nothing for a call. */
-  spend(): true {
-    this.spent += 1;
-    return true;
+  /** A frame that carries nothing for a call. Where no credit is left for it, the connection ends (RFC 9113 10.5). */
+  spend(cause: FloodCause, credits = 1): boolean {
+    if (this.budget.spend(credits)) return true;
+    return this.connection(
+      ErrorCode.ENHANCE_YOUR_CALM,
+      `too many frames that carry nothing for a call, the last of them ${cause}`,
+    );
+  }
+
+  /**
+   * The peer has reset a stream. Those that we opened cost it nothing: there are no more of them than we asked for, and a
+   * backend that refuses a burst of calls is honest.
+   */
+  spendReset(stream: StreamCore): boolean {
+    if (this.role === 'client') return !this.stopped;
+    return this.spend('RST_STREAM', this.budget.resetCost(stream.openedAt, stream.responded));
   }
 
   /** A connection error (RFC 9113 5.4.1). */
@@ -57,7 +67,9 @@ export class Faults {
   stream(stream: StreamCore, code: number, detail: string): boolean {
     this.sender.resetId(stream.id, code);
     this.table.end(stream, { kind: 'streamError', code, detail });
-    return !this.stopped;
+    if (this.stopped) return false;
+    const cost = this.role === 'client' ? 1 : this.budget.resetCost(stream.openedAt, stream.responded);
+    return this.spend('streams that had to be reset', cost);
   }
 
   /** A header list over our limit: only this call fails, the connection is well. */
@@ -67,22 +79,38 @@ export class Faults {
     return !this.stopped;
   }
 
-  /** A stream error where nobody owns the stream. */
-  refuse(streamId: number, code: number): boolean {
+  /** A stream error where nobody owns the stream; its frame has been paid for. */
+  private refuse(streamId: number, code: number): true {
     this.sender.resetId(streamId, code);
-    return !this.stopped;
+    return true;
+  }
+
+  /** A stream error on a request that is not let in. */
+  refuseRequest(streamId: number): boolean {
+    this.refuse(streamId, ErrorCode.PROTOCOL_ERROR);
+    return this.spend('streams that had to be reset', this.budget.resetCost(this.budget.now, false));
+  }
+
+  /**
+   * A request past our limit of streams (RFC 9113 5.1.2).
+   * @param told whether the peer has acknowledged our limit: before, a client that opens all its calls at once has not erred
+   */
+  refusePastLimit(streamId: number, told: boolean): boolean {
+    this.refuse(streamId, ErrorCode.REFUSED_STREAM);
+    return this.spend('streams past the limit', told ? this.budget.resetCost(this.budget.now, false) : 1);
   }
 
   /** A stream error on whatever the stream is; an idle one cannot be reset (RFC 9113 6.4). */
   streamId(streamId: number, code: number, detail: string): boolean {
     const stream = this.table.get(streamId);
     if (stream !== undefined) return this.stream(stream, code, detail);
-    return this.isIdle(streamId) ? this.connection(code, detail) : this.refuse(streamId, code);
+    if (this.isIdle(streamId)) return this.connection(code, detail);
+    return this.spend('frames on closed streams') && this.refuse(streamId, code);
   }
 
   /** DATA or HEADERS on a stream that is not open (RFC 9113 5.1, idle and closed). */
   withoutStream(streamId: number, what: string): boolean {
-    this.spend();
+    if (!this.spend('frames on closed streams')) return false;
     const { past } = this.table;
     if (this.isIdle(streamId)) return this.connection(ErrorCode.PROTOCOL_ERROR, `${what} on idle stream ${streamId}`);
     if (this.role === 'server' && streamId > this.acceptUpTo) return true;

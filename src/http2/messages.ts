@@ -1,4 +1,5 @@
 import type { Faults } from './faults.js';
+import type { FloodBudget } from './flood-budget.js';
 import { ReceiveWindow } from './flow.js';
 import { readUint8, readUint31 } from './frame/bytes.js';
 import { defaultWindow, Flag } from './frame/kinds.js';
@@ -23,6 +24,7 @@ export class Messages {
   private readonly sender: Sender;
   private readonly faults: Faults;
   private readonly peer: PeerSettings;
+  private readonly budget: FloodBudget;
   private readonly decoder: HpackDecoder;
   private readonly rules = new HeaderRules();
   private readonly block = new HeaderBlock();
@@ -38,6 +40,7 @@ export class Messages {
     sender: Sender,
     faults: Faults,
     peer: PeerSettings,
+    budget: FloodBudget,
   ) {
     this.role = role;
     this.limits = limits;
@@ -46,6 +49,7 @@ export class Messages {
     this.sender = sender;
     this.faults = faults;
     this.peer = peer;
+    this.budget = budget;
     this.decoder = createHpackDecoder(defaultHeaderTableSize);
     this.window = new ReceiveWindow(Math.max(limits.connectionWindow, defaultWindow), defaultWindow);
   }
@@ -101,7 +105,8 @@ export class Messages {
     if (stream === undefined) return this.faults.withoutStream(streamId, 'DATA');
     const length = to - from;
     const endStream = (flags & Flag.END_STREAM) !== 0;
-    if (length === 0 && !endStream) this.faults.spend();
+    if (length > 0) this.budget.dataPassed(length);
+    else if (!endStream && !this.faults.spend('empty DATA')) return false;
     if (stream.receiveClosed) return this.faults.stream(stream, STREAM_CLOSED, 'DATA after END_STREAM');
     if (this.role === 'client' && !stream.answered)
       return this.faults.stream(stream, PROTOCOL_ERROR, 'DATA before the headers');
@@ -151,7 +156,7 @@ export class Messages {
   onContinuation(flags: number, chunk: Uint8Array, start: number, end: number): boolean {
     const { block } = this;
     if (block.streamId === 0) return this.faults.connection(PROTOCOL_ERROR, 'CONTINUATION without HEADERS');
-    if (start === end) this.faults.spend();
+    if (start === end && !this.faults.spend('empty CONTINUATION')) return false;
     if (!this.continueBlock(chunk, start, end)) return false;
     if ((flags & Flag.END_HEADERS) === 0) return true;
     const { streamId, endStream, dependsOnItself, bytes, length } = block;
@@ -203,21 +208,22 @@ export class Messages {
   ): boolean {
     if (streamId > this.faults.highestPeerId + 2) this.table.past.skip(this.faults.highestPeerId + 1, streamId);
     this.faults.highestPeerId = streamId;
-    if (streamId > this.faults.acceptUpTo) return true;
+    if (streamId > this.faults.acceptUpTo) return this.faults.spend('frames on closed streams');
     this.faults.lastPeerStreamId = streamId;
-    if (dependsOnItself) return this.faults.refuse(streamId, PROTOCOL_ERROR);
+    if (dependsOnItself) return this.faults.refuseRequest(streamId);
     // RFC 9113 5.1.2.
     if (this.table.size >= this.limits.maxConcurrentStreams)
-      return this.faults.refuse(streamId, ErrorCode.REFUSED_STREAM);
+      return this.faults.refusePastLimit(streamId, this.acknowledged);
     const { rules } = this;
     let length = unknownLength;
     if (!tooLarge) {
-      if (!rules.request(fields)) return this.faults.refuse(streamId, PROTOCOL_ERROR);
+      if (!rules.request(fields)) return this.faults.refuseRequest(streamId);
       length = rules.contentLength;
-      if (endStream && length > 0) return this.faults.refuse(streamId, PROTOCOL_ERROR);
+      if (endStream && length > 0) return this.faults.refuseRequest(streamId);
     }
     const stream = new StreamCore(streamId, null, this.peer.initialWindow, this.newReceiveWindow());
     stream.flushed = true;
+    stream.openedAt = this.budget.now;
     stream.lengthLeft = length;
     stream.open();
     if (endStream) stream.endReceive();
@@ -237,7 +243,7 @@ export class Messages {
       // RFC 9113 8.1: interim responses are without END_STREAM; 8.6: there is no 101.
       if (endStream || status === 101)
         return this.faults.stream(stream, PROTOCOL_ERROR, `:status ${status} out of place`);
-      return this.faults.spend();
+      return this.faults.spend('interim responses');
     }
     // RFC 9110 8.6: these have no content, whatever the length says.
     const bodiless = status === 204 || status === 304;
@@ -272,6 +278,7 @@ export class Messages {
   private endReceive(stream: StreamCore): boolean {
     stream.endReceive();
     if (!stream.closed) return false;
+    this.budget.callCompleted();
     this.table.remove(stream);
     return true;
   }

@@ -11,6 +11,9 @@ import { type ConnectionEvents, ErrorCode, type Http2Settings, type Role } from 
 
 const { PROTOCOL_ERROR, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR } = ErrorCode;
 
+/** Settings in one frame that cost no more than the frame: those that are defined, gRPC's own and some to spare. */
+const usualSettings = 16;
+
 /** What arrives: the preface, the order of frames, and the frames that are about the connection or a stream's control. */
 export class Receiver implements FrameSink, SettingsTarget {
   /** The peer's first SETTINGS have come. */
@@ -114,7 +117,7 @@ export class Receiver implements FrameSink, SettingsTarget {
         return this.faults.connection(PROTOCOL_ERROR, 'PUSH_PROMISE, though push is off');
       default:
         // RFC 9113 4.1, 5.5.
-        return this.faults.spend();
+        return this.faults.spend('frames of unknown type');
     }
   }
 
@@ -126,25 +129,26 @@ export class Receiver implements FrameSink, SettingsTarget {
     if (end - start !== 5) return this.faults.streamId(streamId, FRAME_SIZE_ERROR, `PRIORITY of ${end - start} bytes`);
     if (readUint31(chunk, start) === streamId)
       return this.faults.streamId(streamId, PROTOCOL_ERROR, 'a stream that depends on itself');
-    return this.faults.spend();
+    return this.faults.spend('PRIORITY');
   }
 
   /** RFC 9113 6.4. */
   private onReset(streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
     if (streamId === 0) return this.faults.connection(PROTOCOL_ERROR, 'RST_STREAM on stream 0');
     if (end - start !== 4) return this.faults.connection(FRAME_SIZE_ERROR, `RST_STREAM of ${end - start} bytes`);
-    this.faults.spend();
     const stream = this.table.get(streamId);
-    if (stream === undefined) return this.faults.lateReset(streamId);
+    if (stream === undefined) return this.faults.spend('RST_STREAM') && this.faults.lateReset(streamId);
     this.table.past.remember(streamId, ResetBy.peer);
     this.table.end(stream, { kind: 'reset', code: readUint32(chunk, start) });
-    return !this.faults.stopped;
+    return !this.faults.stopped && this.faults.spendReset(stream);
   }
 
   /** RFC 9113 6.5. */
   private onSettings(flags: number, streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
     if (streamId !== 0) return this.faults.connection(PROTOCOL_ERROR, `SETTINGS on stream ${streamId}`);
-    this.faults.spend();
+    // Each setting may have to be applied to every stream.
+    const surplus = Math.max(0, Math.floor((end - start) / 6) - usualSettings);
+    if (!this.faults.spend('SETTINGS', 1 + surplus)) return false;
     if ((flags & Flag.ACK) !== 0) {
       if (start !== end) return this.faults.connection(FRAME_SIZE_ERROR, 'a SETTINGS acknowledgement with a payload');
       this.messages.onSettingsAcknowledged();
@@ -173,7 +177,7 @@ export class Receiver implements FrameSink, SettingsTarget {
   private onPing(flags: number, streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
     if (streamId !== 0) return this.faults.connection(PROTOCOL_ERROR, `PING on stream ${streamId}`);
     if (end - start !== 8) return this.faults.connection(FRAME_SIZE_ERROR, `PING of ${end - start} bytes`);
-    this.faults.spend();
+    if (!this.faults.spend('PING')) return false;
     if ((flags & Flag.ACK) === 0) this.sender.pong(chunk, start);
     else if (readUint32(chunk, start) === 0) this.sender.pingAnswered(readUint32(chunk, start + 4));
     return !this.faults.stopped;
@@ -183,7 +187,7 @@ export class Receiver implements FrameSink, SettingsTarget {
   private onGoaway(streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
     if (streamId !== 0) return this.faults.connection(PROTOCOL_ERROR, `GOAWAY on stream ${streamId}`);
     if (end - start < 8) return this.faults.connection(FRAME_SIZE_ERROR, `GOAWAY of ${end - start} bytes`);
-    this.faults.spend();
+    if (!this.faults.spend('GOAWAY')) return false;
     const last = readUint31(chunk, start);
     const code = readUint32(chunk, start + 4);
     const debug = printable(chunk, start + 8, end);
@@ -209,7 +213,7 @@ export class Receiver implements FrameSink, SettingsTarget {
   /** RFC 9113 6.9. */
   private onWindowUpdate(streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
     if (end - start !== 4) return this.faults.connection(FRAME_SIZE_ERROR, `WINDOW_UPDATE of ${end - start} bytes`);
-    this.faults.spend();
+    if (!this.faults.spend('WINDOW_UPDATE')) return false;
     const increment = readUint31(chunk, start);
     if (streamId === 0) {
       if (increment === 0) return this.faults.connection(PROTOCOL_ERROR, 'WINDOW_UPDATE by 0');

@@ -1,4 +1,5 @@
 import { ResetBy } from './closed-streams.js';
+import type { FloodBudget } from './flood-budget.js';
 import { mayGrow } from './flow.js';
 import { defaultWindow, Flag, maxUint31 } from './frame/kinds.js';
 import {
@@ -35,6 +36,7 @@ export class Sender {
   private readonly queue: SendQueue;
   private readonly peer: PeerSettings;
   private readonly events: ConnectionEvents;
+  private readonly budget: FloodBudget;
   /** What the peer lets us send on the connection. */
   private window = defaultWindow;
   private blocked = false;
@@ -53,12 +55,14 @@ export class Sender {
     queue: SendQueue,
     peer: PeerSettings,
     events: ConnectionEvents,
+    budget: FloodBudget,
   ) {
     this.headerWriter = new HeaderWriter(this.outbox, headerTableSize, peer);
     this.table = table;
     this.queue = queue;
     this.peer = peer;
     this.events = events;
+    this.budget = budget;
   }
 
   // === Streams ===
@@ -75,6 +79,7 @@ export class Sender {
       this.unflushed.push(stream);
     }
     stream.open();
+    stream.responded = true;
     this.headerWriter.write(stream.id, fields, endStream);
     this.wrote();
     if (endStream) this.finish(stream);
@@ -102,6 +107,7 @@ export class Sender {
       while (at < stop) {
         const next = Math.min(at + maxFrameSize, stop);
         writeData(this.outbox, stream.id, chunk, at, next, endStream && whole && next === stop);
+        this.budget.dataPassed(next - at);
         at = next;
       }
       stream.sendWindow -= taken;
@@ -282,6 +288,7 @@ export class Sender {
     if (stream.waiting !== Waiting.no) this.stopWaiting(stream);
     stream.endSend();
     if (!stream.closed) return;
+    this.budget.callCompleted();
     this.table.remove(stream);
     this.table.announce(stream);
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandle, Alarms, Clock, Turn } from '../runtime/ports.js';
-import type { ConnectionEvents, HeaderField, Http2Connection, Http2Stream } from './types.js';
+import { type ConnectionEvents, ErrorCode, type HeaderField, type Http2Connection, type Http2Stream } from './types.js';
 
 /** What the owner of a connection on a socket hears: the connection's events, without those that the binding serves. */
 export interface SocketEvents extends Omit<ConnectionEvents, 'onOutput'> {
@@ -47,6 +47,8 @@ const backedUp = 64 * 1024;
 const hoarded = 1024 * 1024;
 /** How long a socket that we end may take for its last bytes (ms). */
 const lingerTime = 2000;
+/** The same where the peer floods us: meanwhile what it sends is read away (ms). */
+const floodLinger = 500;
 
 /** Binds a connection to a connected net or TLS socket, which is the binding's from now on. */
 export function bindSocket(socket: Socket, options: SocketOptions): SocketBinding {
@@ -94,7 +96,7 @@ class Binding implements SocketBinding, ConnectionEvents {
     connection.start();
     socket.on('data', (chunk: Buffer) => {
       this.lastReadAt = clock.now();
-      connection.receive(chunk);
+      connection.receive(chunk, this.lastReadAt);
     });
     // A listener that read the first bytes may have paused it.
     socket.resume();
@@ -147,7 +149,7 @@ class Binding implements SocketBinding, ConnectionEvents {
   onFailed(code: number, detail: string): void {
     if (this.reason === '') this.reason = detail;
     this.events.onFailed(code, detail);
-    this.end();
+    this.end(code === ErrorCode.ENHANCE_YOUR_CALM ? floodLinger : lingerTime);
   }
 
   // === The socket ===

@@ -54,7 +54,11 @@ export class StreamCore implements Http2Stream {
   before: StreamCore | null = null;
   after: StreamCore | null = null;
 
-  /** Receiver. */
+  /** Sender: a header block of ours has been sent on it. */
+  responded = false;
+
+  /** Receiver: when its HEADERS were read (server role; clock ms). */
+  openedAt = 0;
   readonly receiveWindow: ReceiveWindow;
   /** Receiver: DATA given to the owner and not consumed. */
   held = 0;

@@ -25,6 +25,8 @@ export interface Http2Settings {
   readonly connectionWindow: number;
   /** SETTINGS_MAX_FRAME_SIZE we advertise. */
   readonly maxFrameSize: number;
+  /** Credits for frames that carry nothing for a call (see FloodBudget); with none left the connection ends ENHANCE_YOUR_CALM. */
+  readonly floodBudget: number;
 }
 
 export const defaultHttp2Settings: Http2Settings = {
@@ -35,6 +37,7 @@ export const defaultHttp2Settings: Http2Settings = {
   streamWindow: 256 * 1024,
   connectionWindow: 4 * 1024 * 1024,
   maxFrameSize: 16_384,
+  floodBudget: 10_000,
 };
 
 /** Why a stream ended other than by END_STREAM from both sides. */
@@ -119,7 +122,8 @@ export interface Http2Connection {
   readonly role: Role;
   /** Writes the preface (client role) and our SETTINGS. */
   start(): void;
-  receive(chunk: Uint8Array): void;
+  /** @param now when the bytes were read (clock ms); without it no time has passed since the last read */
+  receive(chunk: Uint8Array, now?: number): void;
   /** The shell says that the socket ended. Every open stream hears `lost`. */
   lost(detail: string): void;
 

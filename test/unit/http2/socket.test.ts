@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { createConnection } from '../../../src/http2/connection.js';
 import { bindSocket, type SocketEvents } from '../../../src/http2/socket.js';
-import { defaultHttp2Settings, type StreamEvents } from '../../../src/http2/types.js';
+import { defaultHttp2Settings, type Http2Settings, type StreamEvents } from '../../../src/http2/types.js';
 import { frame, headers, preface, requestLines, settings, Type } from '../../support/frames.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 
@@ -37,11 +37,11 @@ class StuckSocket extends EventEmitter {
   }
 }
 
-function bind(changes: Partial<SocketEvents> = {}) {
+function bind(changes: Partial<SocketEvents> = {}, limits: Partial<Http2Settings> = {}) {
   const time = createVirtualTime();
   const socket = new StuckSocket();
   const binding = bindSocket(socket as unknown as Socket, {
-    create: (events) => createConnection('server', defaultHttp2Settings, events),
+    create: (events) => createConnection('server', { ...defaultHttp2Settings, ...limits }, events),
     turn: time.turn,
     alarms: time.alarms,
     clock: time.clock,
@@ -62,7 +62,7 @@ function bind(changes: Partial<SocketEvents> = {}) {
 }
 
 test('a peer that does not read is not read from once its answers pile up, and is again when it has taken them', () => {
-  const { time, socket } = bind();
+  const { time, socket } = bind({}, { floodBudget: 1_000_000 });
   const pings = Buffer.concat(Array.from({ length: 1000 }, () => frame(Type.ping, 0, 0, Buffer.alloc(8))));
   let turns = 0;
   for (; turns < 1000 && !socket.isPaused(); turns += 1) {
@@ -74,6 +74,19 @@ test('a peer that does not read is not read from once its answers pile up, and i
   socket.writableLength = 0;
   socket.emit('drain');
   expect(socket.isPaused()).toBe(false);
+});
+
+test('a peer that floods us has half a second for our last bytes', () => {
+  const failed: string[] = [];
+  const { time, socket } = bind({ onFailed: (code) => failed.push(`failed: ${code}`) }, { floodBudget: 2 });
+  const { ping } = Type;
+  socket.emit('data', Buffer.concat(Array.from({ length: 9 }, () => frame(ping, 0, 0, Buffer.alloc(8)))));
+  expect(failed).toEqual(['failed: 11']);
+  expect(socket.writableEnded).toBe(true);
+  time.advance(499);
+  expect(socket.destroyed).toBe(false);
+  time.advance(1);
+  expect(socket.destroyed).toBe(true);
 });
 
 test('the end of a connection waits for the peer so long, or as long as the last word on it says', () => {

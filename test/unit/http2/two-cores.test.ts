@@ -23,6 +23,7 @@ const anySettings: fc.Arbitrary<Http2Settings> = fc.record({
   streamWindow: fc.constantFrom(1, 50, 1000, 65_535, 300_000),
   connectionWindow: fc.constantFrom(65_535, 100_000, 1_000_000),
   maxFrameSize: fc.constantFrom(16_384, 20_000),
+  floodBudget: fc.constant(10_000),
 });
 
 const anyPayload = fc

@@ -1,0 +1,80 @@
+/** What credits are spent on: the words for the end of a connection that has none left. */
+export type FloodCause =
+  | 'SETTINGS'
+  | 'PING'
+  | 'PRIORITY'
+  | 'WINDOW_UPDATE'
+  | 'GOAWAY'
+  | 'RST_STREAM'
+  | 'empty DATA'
+  | 'empty CONTINUATION'
+  | 'interim responses'
+  | 'frames of unknown type'
+  | 'frames on closed streams'
+  | 'streams that had to be reset'
+  | 'streams past the limit';
+
+/** Credits for each second that passes. */
+const perSecond = 200;
+/** Credits for a request and its answer, both to their END_STREAM. */
+const perCall = 20;
+/**
+ * Credits for a DATA frame that is not empty, and for each KiB of it: a full one of 16 KiB gives 20. Small ones give some as
+ * well, because C-core sends two WINDOW_UPDATE frames with each message of a stream that goes to and fro.
+ */
+const perDataFrame = 4;
+/** What a stream costs that is reset before it is `young` no more and before any answer. */
+const earlyReset = 6;
+/** How long a stream is young (ms). */
+const young = 1000;
+
+/**
+ * What one peer may still send that carries nothing for a call (design §5). Such a frame spends a credit; time, calls and
+ * DATA give some back, up to the size, so that an honest peer never comes near the end. Plain numbers, and no clock: time is
+ * that of the last read.
+ */
+export class FloodBudget {
+  /** Credits left; below 0 the peer has overdrawn. */
+  credits: number;
+  /** When the bytes were read that are being taken (clock ms). */
+  now = 0;
+  private readonly size: number;
+
+  /** @param size the most credits there can be, and what a connection begins with */
+  constructor(size: number) {
+    this.size = size;
+    this.credits = size;
+  }
+
+  /** Bytes were read at `now` (clock ms). */
+  advance(now: number): void {
+    const passed = now - this.now;
+    this.now = now;
+    if (passed > 0) this.earn((passed * perSecond) / 1000);
+  }
+
+  /** @returns false where there was too little left */
+  spend(credits: number): boolean {
+    this.credits -= credits;
+    return this.credits >= 0;
+  }
+
+  /** A call is over, both ways. */
+  callCompleted(): void {
+    this.earn(perCall);
+  }
+
+  /** A DATA frame went, either way. */
+  dataPassed(bytes: number): void {
+    if (bytes > 0) this.earn(perDataFrame + (bytes >>> 10));
+  }
+
+  /** What the reset of a stream costs that the peer opened at `openedAt` (clock ms). */
+  resetCost(openedAt: number, answered: boolean): number {
+    return !answered && this.now - openedAt <= young ? earlyReset : 1;
+  }
+
+  private earn(credits: number): void {
+    this.credits = Math.min(this.size, this.credits + credits);
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { FloodBudget } from '../../../src/http2/flood-budget.js';
+
+/** One that has spent all it had, at time 1000. */
+function empty(size = 10_000): FloodBudget {
+  const budget = new FloodBudget(size);
+  budget.advance(1000);
+  expect(budget.spend(size)).toBe(true);
+  return budget;
+}
+
+describe('what is spent', () => {
+  it('ends at the size, and the first frame over it is told', () => {
+    expect(empty().spend(1)).toBe(false);
+  });
+
+  it('a reset costs six while its stream is young and unanswered, else one', () => {
+    const budget = new FloodBudget(10_000);
+    budget.advance(5000);
+    expect(budget.resetCost(5000, false)).toBe(6);
+    expect(budget.resetCost(4000, false)).toBe(6);
+    expect(budget.resetCost(3999, false)).toBe(1);
+    expect(budget.resetCost(5000, true)).toBe(1);
+  });
+});
+
+describe('what is earned', () => {
+  it('200 a second, by the times of the reads', () => {
+    const budget = empty();
+    budget.advance(1500);
+    expect(budget.credits).toBe(100);
+    budget.advance(1505);
+    expect(budget.credits).toBe(101);
+  });
+
+  it('nothing by a time that is not later', () => {
+    const budget = empty();
+    budget.advance(1000);
+    budget.advance(400);
+    expect(budget.credits).toBe(0);
+  });
+
+  it('20 by a call, 20 by a full DATA frame, some by a small one, none by an empty one', () => {
+    const budget = empty();
+    budget.callCompleted();
+    expect(budget.credits).toBe(20);
+    budget.dataPassed(16_384);
+    expect(budget.credits).toBe(40);
+    budget.dataPassed(1);
+    expect(budget.credits).toBe(44);
+    budget.dataPassed(0);
+    expect(budget.credits).toBe(44);
+  });
+
+  it('never more than the size', () => {
+    const budget = empty(100);
+    budget.advance(1_000_000);
+    budget.callCompleted();
+    budget.dataPassed(16_384);
+    expect(budget.credits).toBe(100);
+  });
+});
+
+describe('honest peers', () => {
+  it('1000 calls cancelled at once, and the 1000 after them when 30 seconds have passed', () => {
+    const budget = new FloodBudget(10_000);
+    for (const at of [0, 30_000]) {
+      budget.advance(at);
+      for (let i = 0; i < 1000; i += 1) expect(budget.spend(budget.resetCost(at, false))).toBe(true);
+    }
+  });
+
+  it('C-core, reading 400 messages of 16 KB in 2 s with 760 WINDOW_UPDATE and 6 PING frames, however often, ends with what it began with', () => {
+    const budget = new FloodBudget(10_000);
+    for (let round = 1; round <= 100; round += 1) {
+      for (let i = 0; i < 400; i += 1) budget.dataPassed(16_384);
+      for (let i = 0; i < 766; i += 1) expect(budget.spend(1)).toBe(true);
+      budget.advance(round * 2000);
+    }
+    expect(budget.credits).toBeGreaterThan(9600);
+  });
+
+  it('small messages to and fro, at any rate, with two WINDOW_UPDATE and a PING each', () => {
+    const budget = new FloodBudget(10_000);
+    for (let i = 0; i < 100_000; i += 1) {
+      budget.dataPassed(20);
+      expect(budget.spend(3)).toBe(true);
+    }
+  });
+
+  it('hedging clients that cancel three attempts for each that is answered', () => {
+    const budget = new FloodBudget(10_000);
+    for (let i = 0; i < 100_000; i += 1) {
+      for (let loser = 0; loser < 3; loser += 1) expect(budget.spend(budget.resetCost(0, false))).toBe(true);
+      budget.callCompleted();
+    }
+  });
+});
