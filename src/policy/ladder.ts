@@ -82,14 +82,16 @@ export function judge(standing: Standing, end: End, moment: Moment): Verdict {
  */
 export function isDebit({ plan, placement }: Pick<Standing, 'plan' | 'placement'>, end: End): boolean {
   if (end.reach === 'dropped' || (end.reach === 'unplaced' && placement.kind === 'only')) return false;
-  return end.pushback.kind === 'never' || listedCodes(plan)?.has(end.code) === true;
+  return end.pushback.kind === 'never' || listedCodes(plan).has(end.code);
 }
 
-/** The codes that a policy tries again for; null where there is none. */
-function listedCodes(plan: Plan): ReadonlySet<StatusCode> | null {
+const noCodes: ReadonlySet<StatusCode> = new Set();
+
+/** The codes that a policy tries again for. */
+function listedCodes(plan: Plan): ReadonlySet<StatusCode> {
   switch (plan.kind) {
     case 'none':
-      return null;
+      return noCodes;
     case 'retry':
       return plan.retryable;
     case 'hedge':
@@ -127,7 +129,7 @@ function judgeByPolicy(standing: Standing, end: End, { now, throttled, random }:
   const { plan, deadlineAt } = standing;
   const { pushback } = end;
   if (plan.kind === 'none' || standing.policy === 'off') return stop('no_policy');
-  if (listedCodes(plan)?.has(end.code) !== true) return stop('fatal_status');
+  if (!listedCodes(plan).has(end.code)) return stop('fatal_status');
   if (pushback.kind === 'never') return hold('pushback');
   if (standing.counted >= plan.maxAttempts) return hold('attempts_exhausted');
   if (throttled) return hold('throttled');
@@ -145,7 +147,7 @@ function judgeByPolicy(standing: Standing, end: End, { now, throttled, random }:
 function reasonAfterCommit({ plan, policy }: Standing, end: End, commit: CommitCause): StopReason {
   if (end.by === 'loss') return 'backend_lost';
   if (plan.kind === 'none' || policy === 'off') return 'no_policy';
-  if (listedCodes(plan)?.has(end.code) !== true) return 'fatal_status';
+  if (!listedCodes(plan).has(end.code)) return 'fatal_status';
   if (end.pushback.kind === 'never') return 'pushback';
   return commit === 'headers' ? 'committed' : 'buffer_exceeded';
 }

@@ -77,6 +77,37 @@ describe('the throttle', () => {
     call.ends(1, Status.ABORTED);
     expect(asked).not.toContain(true);
   });
+
+  it.each<[string, (call: Script) => string[], readonly string[]]>([
+    ['a place found', (call) => call.placed(1, 'a'), ['hedge 2']],
+    ['headers of an attempt that never was', (call) => call.headers(9), ['hedge 2']],
+    ['the end of one', (call) => call.fails(9), ['hedge 2']],
+    ['a refusal that is repeated', (call) => call.fails(1, { reach: 'refused' }), ['transparent 2', 'hedge 3']],
+    ['the alarm', (call) => call.woke(), ['hedge 2']],
+  ])('THR-20: what takes no token is no debit when a hedge is due: %s', (_what, act, expected) => {
+    const call = new Script({ plan: hedgePlan() });
+    call.start();
+    call.shut = { before: false, after: true };
+    call.now = 100;
+    expect(act(call)).toEqual(expected);
+  });
+
+  it('THR-20: an overflow is no debit either, when a pushed-back hedge is due', () => {
+    const call = new Script({ plan: hedgePlan() });
+    call.start();
+    call.fails(1, { pushback: pause(50) });
+    call.shut = { before: false, after: true };
+    call.now = 50;
+    expect(call.overflows()).toEqual(['hedge 2', 'commit 2 buffer_call']);
+  });
+
+  it('THR-20: what takes a token is one: the failure of one hedge at the moment at which another is due', () => {
+    const call = new Script({ plan: hedgePlan() });
+    call.start();
+    call.shut = { before: false, after: true };
+    call.now = 100;
+    expect(call.fails(1)).toEqual(['debit', 'finish 1 throttled']);
+  });
 });
 
 /** TH(max, 0.1), all tokens there. */
