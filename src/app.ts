@@ -103,10 +103,12 @@ export function createApp(
     ...defaultHttp2Settings,
     maxConcurrentStreams: settings.maxConcurrentStreams,
     maxHeaderListSize: settings.maxHeaderListSize,
+    floodBudget: settings.floodBudget,
   };
   const pool = createUpstreamPool({
     backends: settings.backend.map(({ name, target, endpoint }) => ({ id: backendId(name), name, target, endpoint })),
     connectTimeout: settings.connectTimeout,
+    headerTimeout: settings.headerTimeout,
     connectBackoffMax: settings.connectBackoffMax,
     backendConnections: settings.backendConnections,
     queueLimit: settings.queueLimit,
@@ -166,6 +168,9 @@ export function createApp(
     addresses: settings.listen,
     settings: wire,
     maxConnections: settings.maxConnections,
+    maxTotalStreams: settings.maxTotalStreams,
+    prefaceTimeout: settings.prefaceTimeout,
+    headerTimeout: settings.headerTimeout,
     lifetime: {
       idle: settings.idleTimeout,
       age: settings.maxConnectionAge,

@@ -138,7 +138,26 @@ export const settingTable = {
     "Bytes of one message, either way, as sent; a method's own limit holds where it is less.",
   ),
   maxConcurrentStreams: one('Limits', integer(1, 1_000_000), '1000', 'Calls at a time per client connection.'),
+  maxTotalStreams: one('Limits', integer(1, 10_000_000), '200000', 'The same, over all client connections.'),
   maxConnections: one('Limits', integer(1, 1_000_000), '10000', 'Client connections at a time.'),
+  floodBudget: one(
+    'Limits',
+    integer(100, 1_000_000_000),
+    '10000',
+    'Frames that carry nothing for a call, more than calls, DATA and time pay for, after which a peer is sent away.',
+  ),
+  prefaceTimeout: one(
+    'Limits',
+    duration('10ms', '10m'),
+    '5s',
+    'Time that a client has for its TLS handshake, and then for its HTTP/2 preface and SETTINGS.',
+  ),
+  headerTimeout: one(
+    'Limits',
+    duration('10ms', '10m'),
+    '5s',
+    'Time from the first byte of a header block to its last; over it the connection ends.',
+  ),
 
   connectTimeout: one(
     'Connections to backends',

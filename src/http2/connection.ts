@@ -63,6 +63,14 @@ class ConnectionCore implements Http2Connection {
     this.receiver.receive(chunk);
   }
 
+  get headerBlock(): number {
+    return this.receiver.headerBlock;
+  }
+
+  fail(code: number, detail: string): void {
+    this.faults.connection(code, detail);
+  }
+
   lost(detail: string): void {
     if (this.faults.stopped) return;
     this.faults.stopped = true;

@@ -29,6 +29,8 @@ export class Messages {
   private readonly rules = new HeaderRules();
   private readonly block = new HeaderBlock();
   private readonly window: ReceiveWindow;
+  /** Header blocks that have come whole. */
+  blocks = 0;
   /** Our SETTINGS bind the peer. */
   private acknowledged = false;
 
@@ -183,6 +185,7 @@ export class Messages {
     start: number,
     end: number,
   ): boolean {
+    this.blocks += 1;
     const { maxHeaderListSize } = this.limits;
     const result = this.decoder.decode(bytes, start, end, maxHeaderListSize);
     if (!result.ok) return this.faults.connection(ErrorCode.COMPRESSION_ERROR, result.detail);

@@ -60,6 +60,12 @@ export class Receiver implements FrameSink, SettingsTarget {
     this.prefaceSeen = role === 'client' ? clientPreface.length : 0;
   }
 
+  /** See Http2Connection. */
+  get headerBlock(): number {
+    const { messages, reader } = this;
+    return messages.blockOf !== 0 || reader.pending === FrameType.HEADERS ? messages.blocks + 1 : 0;
+  }
+
   /** See Http2Connection.receive. */
   receive(chunk: Uint8Array): void {
     if (this.faults.stopped) return;

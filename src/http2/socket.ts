@@ -19,6 +19,8 @@ export interface SocketOptions {
   readonly clock: Clock;
   /** The peer's preface and SETTINGS must come within this time (ms) [5000]. */
   readonly prefaceTimeout?: number;
+  /** A header block must be whole within this time of its first frame's header (ms) [5000]. */
+  readonly headerTimeout?: number;
 }
 
 /** A connection on a socket. */
@@ -38,6 +40,7 @@ export interface SocketBinding {
 }
 
 const defaultPrefaceTimeout = 5000;
+const defaultHeaderTimeout = 5000;
 /** Bytes in the socket's own buffer from which on a connection takes no more DATA. */
 const backedUp = 64 * 1024;
 /**
@@ -68,6 +71,11 @@ class Binding implements SocketBinding, ConnectionEvents {
   private reason = '';
   /** For the peer's preface, then for the socket's end. */
   private alarm: AlarmHandle | null = null;
+  /** The header block that is under way, and since when (clock ms); see Http2Connection.headerBlock. */
+  private block = 0;
+  private blockSince = 0;
+  /** Left to ring when its block is whole, so that blocks cut by a read cost nothing. */
+  private blockAlarm: AlarmHandle | null = null;
   private readonly flushAtEnd = (): void => this.flush();
 
   constructor(socket: Socket, options: SocketOptions) {
@@ -97,6 +105,8 @@ class Binding implements SocketBinding, ConnectionEvents {
     socket.on('data', (chunk: Buffer) => {
       this.lastReadAt = clock.now();
       connection.receive(chunk, this.lastReadAt);
+      const block = connection.headerBlock;
+      if (block !== this.block) this.watchBlock(block);
     });
     // A listener that read the first bytes may have paused it.
     socket.resume();
@@ -181,6 +191,26 @@ class Binding implements SocketBinding, ConnectionEvents {
     else if (this.socket.isPaused()) this.socket.resume();
   }
 
+  private watchBlock(block: number): void {
+    this.block = block;
+    this.blockSince = this.lastReadAt;
+    if (block !== 0 && this.blockAlarm === null && !this.ending) this.armBlock();
+  }
+
+  private armBlock(): void {
+    const { alarms, clock, turn, headerTimeout = defaultHeaderTimeout } = this.options;
+    this.blockAlarm = alarms.set(this.blockSince + headerTimeout, () => {
+      this.blockAlarm = null;
+      // Where this process itself stood still, the rest may be there and not be read yet.
+      turn.atEnd(() => {
+        if (this.block === 0 || this.blockAlarm !== null || this.ending || this.closed) return;
+        if (clock.now() < this.blockSince + headerTimeout) this.armBlock();
+        else
+          this.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, `a header block was not whole within ${headerTimeout} ms`);
+      });
+    });
+  }
+
   private onPeerEnd(): void {
     if (this.ending) return;
     this.fault('the peer closed the connection');
@@ -200,6 +230,7 @@ class Binding implements SocketBinding, ConnectionEvents {
     if (this.closed) return;
     this.closed = true;
     this.disarm();
+    if (this.blockAlarm !== null) this.options.alarms.cancel(this.blockAlarm);
     this.fault('the connection was closed');
     this.events.onClosed(this.reason);
   }

@@ -124,6 +124,10 @@ export interface Http2Connection {
   start(): void;
   /** @param now when the bytes were read (clock ms); without it no time has passed since the last read */
   receive(chunk: Uint8Array, now?: number): void;
+  /** Of a header block that has begun to come and is not whole: a number that no other has. 0: there is none. */
+  readonly headerBlock: number;
+  /** Ends the connection as for a rule that the peer broke: see `onFailed`. */
+  fail(code: number, detail: string): void;
   /** The shell says that the socket ended. Every open stream hears `lost`. */
   lost(detail: string): void;
 

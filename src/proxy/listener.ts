@@ -4,7 +4,7 @@ import { type Forwarding, originOf } from '../grpc/forwarding.js';
 import type { MetadataField } from '../grpc/metadata.js';
 import { createConnection } from '../http2/connection.js';
 import { bindSocket } from '../http2/socket.js';
-import type { Http2Settings } from '../http2/types.js';
+import { ErrorCode, type Http2Settings } from '../http2/types.js';
 import { type BindAddress, bindServer, showAddress } from '../runtime/bind-server.js';
 import type { Turn } from '../runtime/ports.js';
 import { forwardedCertificate } from './client-certificate.js';
@@ -19,6 +19,12 @@ export interface ListenerOptions {
   readonly settings: Http2Settings;
   /** Connections in all; further ones are closed as they come. */
   readonly maxConnections: number;
+  /** Streams open at a time over all connections; further ones are refused. */
+  readonly maxTotalStreams: number;
+  /** For a TLS handshake, for a cleartext connection's first bytes, and then for HTTP/2's SETTINGS (ms). */
+  readonly prefaceTimeout: number;
+  /** See SocketOptions.headerTimeout (ms). */
+  readonly headerTimeout: number;
   readonly lifetime: ClientLifetime;
   /** Null: cleartext, for good. */
   readonly tls: ClientTls | null;
@@ -37,8 +43,8 @@ export interface ForwardingOptions {
   readonly via: MetadataField | null;
 }
 
-/** How long a cleartext connection may take to say what it speaks, and a TLS one for its handshake (ms). */
-const helloTimeout = 5000;
+/** Silence after which the system asks whether a client's host is there (ms). */
+const tcpKeepalive = 60_000;
 
 /** The sockets that clients connect to. */
 export interface Listener {
@@ -67,6 +73,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   /** Those that have not said yet what they speak, or are being turned away. */
   const strangers = new Set<net.Socket>();
   const sessions = new Set<ClientSession>();
+  let streams = 0;
   let handshakes = options.tls === null ? null : handshakesOf(options.tls);
   let drained: Promise<void> | null = null;
   /** Judges, as each session ends, whether a drain is over. */
@@ -97,7 +104,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     greet(socket, {
       clock: parts.clock,
       alarms: parts.alarms,
-      timeout: helloTimeout,
+      timeout: options.prefaceTimeout,
       onHttp2: () => {
         strangers.delete(socket);
         serve(socket, peer);
@@ -107,7 +114,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   }
 
   function handshakesOf(secure: ClientTls): tls.Server {
-    const server = createHandshakes(secure, helloTimeout);
+    const server = createHandshakes(secure, options.prefaceTimeout);
     server.on('secureConnection', (socket) => {
       if (socket.alpnProtocol !== 'h2') {
         options.onRefused(peerName(socket), 'did not offer the ALPN protocol h2');
@@ -120,7 +127,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       }
     });
     server.on('tlsClientError', (error, socket) => {
-      const problem = handshakeProblem(error, socket, helloTimeout);
+      const problem = handshakeProblem(error, socket, options.prefaceTimeout);
       if (problem !== null) options.onRefused(peerName(rawOf(socket)), problem);
       socket.destroy();
     });
@@ -134,13 +141,26 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
       turn: options.turn,
       alarms: parts.alarms,
       clock: parts.clock,
+      prefaceTimeout: options.prefaceTimeout,
+      headerTimeout: options.headerTimeout,
       events: {
-        onRequest: (stream, fields, endStream, tooLarge) => client.onRequest(stream, fields, endStream, tooLarge),
+        onRequest: (stream, fields, endStream, tooLarge) => {
+          streams += 1;
+          if (streams <= options.maxTotalStreams) {
+            client.onRequest(stream, fields, endStream, tooLarge);
+            return;
+          }
+          options.onRefused(peer, 'opened one stream more than --max-total-streams permits');
+          // RFC 9113 8.7: it may be sent again.
+          binding.connection.reset(stream, ErrorCode.REFUSED_STREAM);
+        },
         onSettings: () => {
           heard = true;
         },
         onGoaway() {},
-        onStreamClosed() {},
+        onStreamClosed: () => {
+          streams -= 1;
+        },
         onFailed: (_code, detail) => {
           heard = true;
           options.onRefused(peer, detail);
@@ -165,7 +185,8 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   }
 
   async function bind(address: BindAddress): Promise<void> {
-    const server = net.createServer({ noDelay: true }, accept);
+    // A client that is gone without a word would be kept for good.
+    const server = net.createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }, accept);
     servers.push(server);
     const place = await bindServer(server, '--listen', address);
     bound.push(place);

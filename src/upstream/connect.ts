@@ -26,6 +26,8 @@ export interface ConnectOptions {
   readonly tls: BackendTls | null;
   /** Milliseconds; the owner keeps it over all stages, the socket's own limit for SETTINGS is the same. */
   readonly connectTimeout: number;
+  /** See SocketOptions.headerTimeout. */
+  readonly headerTimeout?: number;
   readonly clock: Clock;
   readonly alarms: Alarms;
   readonly turn: Turn;
@@ -194,6 +196,7 @@ class SocketLink implements Link {
       alarms: options.alarms,
       clock: options.clock,
       prefaceTimeout: options.connectTimeout,
+      ...(options.headerTimeout === undefined ? {} : { headerTimeout: options.headerTimeout }),
       events: {
         // Pushes are refused by the engine: a client never hears of a request.
         onRequest() {},

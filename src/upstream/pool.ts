@@ -12,6 +12,8 @@ export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly settings: Http2Settings;
   /** Null: cleartext HTTP/2 with prior knowledge (RFC 9113 3.3). */
   readonly tls: BackendTls | null;
+  /** See SocketOptions.headerTimeout. */
+  readonly headerTimeout?: number;
 }
 
 /** A pool whose connections are real. */

@@ -102,8 +102,14 @@ class Passing implements Http2Connection {
   start(): void {
     this.inner.start();
   }
-  receive(chunk: Uint8Array): void {
-    this.inner.receive(chunk);
+  get headerBlock(): number {
+    return this.inner.headerBlock;
+  }
+  receive(chunk: Uint8Array, now?: number): void {
+    this.inner.receive(chunk, now);
+  }
+  fail(code: number, detail: string): void {
+    this.inner.fail(code, detail);
   }
   lost(detail: string): void {
     this.inner.lost(detail);

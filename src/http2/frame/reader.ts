@@ -33,6 +33,11 @@ export class FrameReader {
     this.maxFrameSize = maxFrameSize;
   }
 
+  /** The type of the frame of which the header and not all of the payload has come; null: there is none. */
+  get pending(): number | null {
+    return this.payload === null ? null : readUint8(this.header, 3);
+  }
+
   /** Takes the bytes of `chunk` from `at` on. Not to be called from within the sink. */
   read(chunk: Uint8Array, at: number): void {
     const { sink } = this;

@@ -54,11 +54,11 @@ describe('names', () => {
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
         '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls ' +
         '--buffer-limit --client-buffer-limit --config --connect-backoff-max --connect-timeout ' +
-        '--directives --drain-timeout --forwarded --idle-timeout --keepalive-max-pings --keepalive-time ' +
+        '--directives --drain-timeout --flood-budget --forwarded --header-timeout --idle-timeout --keepalive-max-pings --keepalive-time ' +
         '--keepalive-timeout --listen --log-format --log-level --max-attempts-limit ' +
         '--max-concurrent-streams --max-connection-age --max-connection-age-grace --max-connections ' +
-        '--max-header-list-size --max-message-size --metadata-prefix --per-call-buffer-limit --pin ' +
-        '--pin-same-backend-retry --pre-stop-delay --queue-limit --relay-buffer-limit --response-metadata ' +
+        '--max-header-list-size --max-message-size --max-total-streams --metadata-prefix --per-call-buffer-limit --pin ' +
+        '--pin-same-backend-retry --pre-stop-delay --preface-timeout --queue-limit --relay-buffer-limit --response-metadata ' +
         '--service-config --tls-cert --tls-client-ca --tls-key --trust-forwarded --via'
       ).split(' '),
     );
@@ -80,7 +80,11 @@ describe('defaults', () => {
       maxHeaderListSize: 16 * 1024,
       maxMessageSize: null,
       maxConcurrentStreams: 1000,
+      maxTotalStreams: 200_000,
       maxConnections: 10_000,
+      floodBudget: 10_000,
+      prefaceTimeout: 5000,
+      headerTimeout: 5000,
       connectTimeout: 2000,
       connectBackoffMax: 5000,
       backendConnections: 4,

@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createConnection } from '../../../src/http2/connection.js';
 import { bindSocket, type SocketEvents } from '../../../src/http2/socket.js';
 import { defaultHttp2Settings, type Http2Settings, type StreamEvents } from '../../../src/http2/types.js';
-import { frame, headers, preface, requestLines, settings, Type } from '../../support/frames.js';
+import { endHeaders, frame, headers, ping, preface, requestLines, settings, Type } from '../../support/frames.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 
 /** A socket whose peer reads nothing: all that is written stays in its buffer. */
@@ -87,6 +87,72 @@ test('a peer that floods us has half a second for our last bytes', () => {
   expect(socket.destroyed).toBe(false);
   time.advance(1);
   expect(socket.destroyed).toBe(true);
+});
+
+describe('a header block that does not come to its end', () => {
+  const half = headers(1, requestLines, 0);
+  const rest = frame(Type.continuation, 4, 1);
+  const after = 'a header block was not whole within 5000 ms';
+
+  function watched() {
+    const failed: string[] = [];
+    const bound = bind({ onFailed: (code, detail) => failed.push(`${code}: ${detail}`) });
+    const receive = (bytes: Uint8Array) => bound.socket.emit('data', bytes);
+    const wait = (ms: number) => {
+      bound.time.advance(ms);
+      bound.time.endTurn();
+    };
+    return { ...bound, failed, receive, wait };
+  }
+
+  test.each([
+    ['HEADERS without its CONTINUATION', half],
+    ['a HEADERS frame that comes byte by byte', headers(1, requestLines).subarray(0, 12)],
+  ])('%s: the connection ends after 5 s, whatever part of it comes meanwhile', (_what, begun) => {
+    const { failed, receive, wait } = watched();
+    receive(begun);
+    wait(4000);
+    receive(begun === half ? frame(Type.continuation, 0, 1) : headers(1, requestLines).subarray(12, 13));
+    wait(999);
+    expect(failed).toEqual([]);
+    wait(1);
+    expect(failed).toEqual([`11: ${after}`]);
+  });
+
+  test('one that comes to its end in time leaves nothing behind; the next one has its own time', () => {
+    const { failed, receive, wait } = watched();
+    receive(half);
+    wait(4000);
+    receive(Buffer.concat([rest, headers(3, requestLines, 0)]));
+    wait(4000);
+    expect(failed).toEqual([]);
+    receive(frame(Type.continuation, endHeaders, 3));
+    wait(60_000);
+    expect(failed).toEqual([]);
+    receive(headers(5, requestLines, 0));
+    wait(5000);
+    expect(failed).toEqual([`11: ${after}`]);
+  });
+
+  test('the rest of it that was there, and not read, when the time was over counts', () => {
+    const { failed, receive, time } = watched();
+    receive(half);
+    // In the turn of the alarm, and after it.
+    time.alarms.set(time.clock.now() + 5000, () => receive(rest));
+    time.advance(9000);
+    expect(failed).toEqual([]);
+  });
+
+  test('other frames may come as slowly as they like', () => {
+    const { failed, receive, wait } = watched();
+    receive(ping('abcdefgh').subarray(0, 12));
+    wait(60_000);
+    receive(ping('abcdefgh').subarray(12));
+    receive(headers(1, requestLines));
+    receive(frame(Type.data, 0, 1, Buffer.alloc(100)).subarray(0, 20));
+    wait(60_000);
+    expect(failed).toEqual([]);
+  });
 });
 
 test('the end of a connection waits for the peer so long, or as long as the last word on it says', () => {

@@ -128,6 +128,8 @@ export class FakeLink implements Link, Http2Connection {
   readonly outputBytes = 0;
   start(): void {}
   receive(): void {}
+  readonly headerBlock = 0;
+  fail(): void {}
   sendHeaders(): boolean {
     return true;
   }

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { behave } from '../../support/behave.js';
+import { headers, ping, requestLines } from '../../support/frames.js';
+import { serve } from '../../support/program.js';
+import { startRawBackend } from '../../support/raw-backend.js';
+import { connectRawClient } from '../../support/raw-peer.js';
+
+const down = ['--backend', 'b1=127.0.0.1:9'];
+const calm = 0xb;
+
+describe('--max-total-streams', () => {
+  it('refuses a stream more over all connections, says so, and takes new ones when there is room', async () => {
+    const backend = await startRawBackend({ onStream: behave.silent });
+    const program = await serve(['--max-total-streams', '2', '--backend', `b1=${backend.address}`]);
+    const port = await program.port();
+    const [one, two] = [await connectRawClient(port), await connectRawClient(port)];
+    const first = one.call('/a/b');
+    const stuck = two.call('/a/b');
+    await backend.waitForStream(2);
+    const refused = one.call('/a/b');
+    expect(await refused.whenReset()).toBe(7);
+    expect(await program.line(({ msg }) => /--max-total-streams/.test(String(msg)))).toMatchObject({ level: 40 });
+
+    backend.behave(behave.ok());
+    first.reset();
+    // The proxy has read the reset when it answers this.
+    await one.ping();
+    expect((await one.call('/a/b').done()).status).toBe(0);
+    stuck.reset();
+    await one.close();
+    await two.close();
+    await backend.close();
+  });
+});
+
+describe('--flood-budget', () => {
+  it('a client that spends more gets GOAWAY ENHANCE_YOUR_CALM and a line in the log; others feel nothing', async () => {
+    const program = await serve(['--flood-budget', '100', ...down]);
+    const port = await program.port();
+    const other = await connectRawClient(port);
+    const client = await connectRawClient(port);
+    client.connection.send(...Array.from({ length: 1000 }, () => ping('abcdefgh')));
+    expect(await client.whenGoaway()).toMatchObject({ code: calm });
+    await client.whenClosed();
+    expect(await program.line(({ msg }) => /client refused/.test(String(msg)))).toMatchObject({
+      level: 40,
+      peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      msg: expect.stringMatching(/frames that carry nothing for a call, the last of them PING$/),
+    });
+    await other.ping();
+    await other.close();
+  });
+
+  it('a backend that spends more loses its connection and its attempts; the call has another elsewhere', async () => {
+    const flooding = await startRawBackend({
+      onStream: (stream) => stream.connection.send(...Array.from({ length: 1000 }, () => ping('abcdefgh'))),
+    });
+    const good = await startRawBackend();
+    const policy = {
+      maxAttempts: 3,
+      initialBackoff: '0.001s',
+      maxBackoff: '0.001s',
+      backoffMultiplier: 1,
+      retryableStatusCodes: ['UNAVAILABLE'],
+    };
+    const program = await serve(
+      ['--flood-budget', '100', '--backend', `bad=${flooding.address}`, '--backend', `good=${good.address}`],
+      { files: { 'service-config.json': JSON.stringify({ methodConfig: [{ name: [{}], retryPolicy: policy }] }) } },
+    );
+    const port = await program.port();
+    await flooding.waitForConnection(1);
+    await good.waitForConnection(1);
+    const client = await connectRawClient(port);
+    // One of the two begins at the flooding one.
+    const calls = [client.call('/a/b'), client.call('/a/b')];
+    for (const call of calls) expect((await call.done()).status).toBe(0);
+    const connection = await flooding.waitForConnection(1);
+    expect(await connection.whenGoaway()).toMatchObject({ code: calm });
+    await program.line(({ backend, event }) => backend === 'bad' && event === 'lost');
+    await client.close();
+    await flooding.close();
+    await good.close();
+  });
+});
+
+describe('--header-timeout', () => {
+  it('a header block that does not come to its end: GOAWAY ENHANCE_YOUR_CALM, and a line in the log', async () => {
+    const program = await serve(['--header-timeout', '50ms', ...down]);
+    const client = await connectRawClient(await program.port());
+    client.connection.send(headers(1, requestLines, 0));
+    expect(await client.whenGoaway()).toMatchObject({ code: calm });
+    await client.whenClosed();
+    expect(await program.line(({ msg }) => /client refused/.test(String(msg)))).toMatchObject({
+      level: 40,
+      msg: 'client refused: a header block was not whole within 50 ms',
+    });
+  });
+});
+
+describe('--preface-timeout', () => {
+  it.each([
+    ['nothing', []],
+    ['half a preface', [Buffer.from('PRI * HT')]],
+    ['a preface without SETTINGS', [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')]],
+  ])('a client that sends %s is closed, and logged', async (_what, bytes) => {
+    const program = await serve(['--preface-timeout', '50ms', ...down]);
+    const client = await connectRawClient(await program.port(), { greet: false });
+    client.connection.send(...bytes);
+    await client.whenClosed();
+    expect(await program.line(({ msg }) => /client refused/.test(String(msg)))).toMatchObject({
+      level: 40,
+      msg: expect.stringContaining('within 50 ms'),
+    });
+  });
+});
