@@ -26,6 +26,7 @@ const tools = [
   '.dependency-cruiser.cjs',
   'knip.json',
   'vitest.config.ts',
+  'vitest.interop.config.ts',
   'vitest.mutation.config.ts',
   '.gitignore',
   'stryker.config.json',

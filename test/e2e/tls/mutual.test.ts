@@ -70,7 +70,10 @@ async function backend(): Promise<{ readonly port: number; readonly seen: Seen[]
 /** Shows `name`, and takes our certificate for what it is: the fixtures name both loopback and localhost. */
 function clientAs({ port }: TestProxy, name: CertificateName): GrpcJsClient {
   const [key, chain] = [Buffer.from(privateKey(name)), Buffer.from(certificate(name))];
-  const client = new GrpcJsClient(port, {}, grpc.credentials.createSsl(Buffer.from(certificate('ca')), key, chain));
+  // Newer versions of Node let no address be a server name, which grpc-js makes of its target (RFC 6066 3).
+  const options = { 'grpc.ssl_target_name_override': 'localhost' };
+  const credentials = grpc.credentials.createSsl(Buffer.from(certificate('ca')), key, chain);
+  const client = new GrpcJsClient(port, options, credentials);
   ends.push(() => client.close());
   return client;
 }
