@@ -274,12 +274,12 @@ function overflow(state: CallState, { limit, sent }: Overflowed, out: Decision[]
   else commit(state, survivor.id, cause, out);
 }
 
-/** A6, Retry buffer: the attempt that has sent most is kept; of equals the earliest (D25). */
+/** A6, Retry buffer: the attempt that has sent most is kept; of equals the earliest (D25), but one that has a place first. */
 function mostSent(live: readonly LiveAttempt[], sent: ReadonlyMap<AttemptId, number>): LiveAttempt | null {
   let best: LiveAttempt | null = null;
-  let most = -1;
+  let most = Number.NEGATIVE_INFINITY;
   for (const attempt of live) {
-    const bytes = sent.get(attempt.id) ?? 0;
+    const bytes = sent.get(attempt.id) ?? -1;
     if (bytes <= most) continue;
     best = attempt;
     most = bytes;

@@ -200,7 +200,7 @@ function checkOverflow(before: Account, decisions: readonly Decision[], { event,
 }
 
 function mostSent(live: ReadonlyMap<AttemptId, InFlight>, sent: ReadonlyMap<AttemptId, number>): AttemptId | undefined {
-  const bytes = (id: AttemptId): number => sent.get(id) ?? 0;
+  const bytes = (id: AttemptId): number => sent.get(id) ?? -1;
   // A stable sort: equals stay in the order of their starts.
   return [...live.keys()].sort((a, b) => bytes(b) - bytes(a))[0];
 }

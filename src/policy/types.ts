@@ -82,7 +82,7 @@ export type CallEvent =
       readonly by: EndedBy;
       readonly reason?: StopReason | undefined;
     }
-  /** `sent`: request bytes written to each live attempt. */
+  /** `sent`: request bytes written to each live attempt that has a place. */
   | { readonly type: 'bufferOverflowed'; readonly limit: BufferLimit; readonly sent: ReadonlyMap<AttemptId, number> }
   /** The proxy ends the call itself. */
   | { readonly type: 'rejected'; readonly code: StatusCode; readonly reason: StopReason; readonly detail: string }

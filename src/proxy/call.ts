@@ -334,8 +334,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     const limit = this.relay.takeOverflow();
     if (limit === null) return;
     const sent = new Map<AttemptId, number>();
-    for (const attempt of this.attempts)
-      if (attempt.end === null && !attempt.cancelled) sent.set(attempt.id, attempt.reader?.position ?? 0);
+    for (const { id, end, cancelled, reader } of this.attempts)
+      if (end === null && !cancelled && reader !== null) sent.set(id, reader.position);
     this.dispatch({ type: 'bufferOverflowed', limit, sent });
   }
 

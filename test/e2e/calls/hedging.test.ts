@@ -490,6 +490,36 @@ describe('streams', () => {
     expect((await proxy.call(0)).commit).toBe('buffer_call');
   });
 
+  it('BUF-19: of attempts that were sent nothing one that has a place goes on, not one that waits for it', async () => {
+    const time = createVirtualTime();
+    // Its one stream is taken.
+    const busy = await scene.backend({ name: 'a', onStream: silent, settings: [[3, 1]] });
+    // It takes the stream, and no byte of it yet.
+    const placed = await scene.backend({ name: 'b', onStream: silent, settings: [[4, 0]] });
+    const proxy = await scene.proxy({
+      backends: { a: busy.port, b: placed.port },
+      flags: ['--backend-connections', '1', '--per-call-buffer-limit', '1000'],
+      serviceConfig: hedgeConfig({ maxAttempts: 2, delay: 0 }),
+      time,
+    });
+    const client = await scene.client(proxy);
+    const holder = client.call(path, { headers: [['hedgerow-pin', 'a']] });
+    await busy.waitForStream(1);
+    const headers = [
+      ['hedgerow-pin', 'a'],
+      ['hedgerow-allow-retry', 'true'],
+    ] as const;
+    const call = client.call(path, { headers, messages: [Buffer.alloc(5000)] });
+    const stream = await placed.waitForStream(1);
+    stream.connection.giveWindow(stream.id, 10_000);
+    await stream.whenEnded();
+    stream.trailersOnly(0);
+    expect((await call.done()).status).toBe(0);
+    busy.streams[0]?.trailersOnly(0);
+    await holder.done();
+    expect(busy.streams).toHaveLength(1);
+  });
+
   it.each([
     ['before', true],
     ['after', false],
