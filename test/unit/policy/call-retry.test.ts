@@ -232,7 +232,9 @@ describe('retry', () => {
 
   it('begins once', () => {
     const call = new Script();
+    expect(call.state.phase).toBe('new');
     call.start();
+    expect(call.state.phase).toBe('running');
     expect(call.start()).toEqual([]);
     call.fails(1);
     expect(call.start()).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { backendId } from '../../../src/grpc/backend-id.js';
 import { millis } from '../../../src/grpc/millis.js';
 import {
   again,
@@ -51,6 +52,10 @@ describe('the check of invariants', () => {
     ],
     ['a commit is to an attempt in flight', { event: ends(0), decisions: [{ ...commit, attempt: 2, cause: 'ok' }] }],
     ['a commit says what caused it', { decisions: [commit] }],
+    [
+      'a commit says what caused it',
+      { event: { type: 'attemptPlaced', attempt: 1, backend: backendId('a') }, decisions: [commit] },
+    ],
     ['a commit says what caused it', { ...two, event: headers, decisions: [{ ...commit, attempt: 2 }] }],
     ['a commit says what caused it', { event: headers, decisions: [{ ...commit, cause: 'ok' }] }],
     ['a commit says what caused it', { event: headers, decisions: [{ ...commit, cause: 'buffer_call' }] }],
@@ -289,6 +294,10 @@ describe('the check of invariants', () => {
     [
       'brings the next hedge forward',
       { ...two, event: ends(14), decisions: [debit], state: { ...live(2), ...dueAt1050 } },
+    ],
+    [
+      'brings the next hedge forward',
+      { ...two, event: ends(14), decisions: [debit, start(3, 'retry', 2)], state: live(2, 3), wakeAt: null },
     ],
     ['the state knows what is in flight', { state: live(2) }],
     ['the state knows what is in flight', { state: waiting, wakeAt: 1100 }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { millis } from '../../../src/grpc/millis.js';
-import { type Account, nothingSeen } from '../../../src/policy/account.js';
+import { type Account, nextHedgeAt, nothingSeen } from '../../../src/policy/account.js';
 import { transition } from '../../../src/policy/call.js';
 import { createCall } from '../../../src/policy/call-state.js';
 import { audit } from '../../../src/policy/invariants.js';
@@ -34,7 +34,7 @@ import {
   waiting,
   woke,
 } from './moments.js';
-import { never, noPlan, retryPlan } from './script.js';
+import { hedgePlan, never, noPlan, retryPlan } from './script.js';
 
 describe('the check of invariants', () => {
   it.each([
@@ -45,6 +45,28 @@ describe('the check of invariants', () => {
     [
       'ends OK',
       { state: over, event: ends(0), decisions: [credit, { ...commit, cause: 'ok' }, told(1, 'ok')], shut: true },
+    ],
+    [
+      'ends OK where nobody was seen to have answered',
+      {
+        account: { told: 5 },
+        state: over,
+        event: ends(0, { reach: 'unsent' }),
+        decisions: [credit, { ...commit, cause: 'ok' }, told(1, 'ok')],
+      },
+    ],
+    [
+      'overflows, and cancels before it commits',
+      {
+        ...two,
+        event: overflow([1, 6], [2, 5]),
+        decisions: [
+          { ...cancel, attempt: 2 },
+          { ...commit, cause: 'buffer_call' },
+        ],
+        state: { ...live(1), commit: 'buffer_call' },
+        wakeAt: null,
+      },
     ],
     ['hedges', two],
     ['has sent all its hedges', three],
@@ -154,5 +176,36 @@ describe('the check of invariants', () => {
     const repeat = { state, decisions: [start(2, 'transparent', 0)], wakeAt: null };
     audit(one, ends(14, { reach: 'unsent' }), env, repeat);
     expect(asked).toEqual([false, true, false, false, false]);
+  });
+});
+
+describe('the account of a call', () => {
+  it('knows when the next hedge is due, where there is to be one', () => {
+    expect(nextHedgeAt(one, hedgePlan())).toBe(1050);
+    expect(nextHedgeAt({ ...one, notBefore: millis(1200) }, hedgePlan())).toBe(1200);
+    for (const account of [
+      { ...one, policy: 'off' as const },
+      { ...one, placement: strict },
+      { ...one, placement: again },
+      { ...one, startedAt: null },
+      { ...one, counted: 3 },
+      { ...one, committed: 1 },
+      { ...one, barredBy: 'drop' as const },
+    ])
+      expect(nextHedgeAt(account, hedgePlan())).toBe(null);
+    for (const plan of [retryPlan(), noPlan]) expect(nextHedgeAt(one, plan)).toBe(null);
+  });
+
+  it('counts repeats of refused attempts and of unsent ones apart', () => {
+    const env = { now: millis(1000), throttled: () => false };
+    const step = {
+      state: createCall(noPlan, { maxTransparent: 2 }),
+      decisions: [start(2, 'transparent', 0)],
+      wakeAt: null,
+    };
+    const refused = audit(one, ends(14, { reach: 'refused' }), env, step).account;
+    expect(refused).toMatchObject({ refusedRepeats: 1, unsentRepeats: 0 });
+    const unsent = audit(one, ends(14, { reach: 'unsent' }), env, step).account;
+    expect(unsent).toMatchObject({ refusedRepeats: 0, unsentRepeats: 1 });
   });
 });
