@@ -78,6 +78,8 @@ export class Attempt implements StreamEvents, PlaceSeeker {
   reader: ReplayReader | null = null;
   /** Its request HEADERS were handed to the wire. */
   dispatched = false;
+  /** What it has passed on is freed once its HEADERS have left. */
+  awaitsFlush = false;
   /** END_STREAM of the request has been sent. */
   requestEnded = false;
   initial: readonly MetadataField[] | null = null;

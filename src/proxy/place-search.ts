@@ -9,6 +9,9 @@ import type { Constraint } from '../policy/types.js';
 import type { StreamWaiter, UpstreamBackend } from '../upstream/types.js';
 import type { ProxyParts } from './parts.js';
 
+/** Shared: nearly every search ends without a failure. */
+const none: readonly BackendId[] = [];
+
 /** What a place must be. */
 export interface PlaceWish {
   readonly onlyOn: Constraint | null;
@@ -41,7 +44,7 @@ export class PlaceSearch implements StreamWaiter {
   /** What the next pick must keep to; null where it may go anywhere. */
   private bounds: Bounds | null;
   /** Backends that failed to connect in this very pick. */
-  private failed: BackendId[] = [];
+  private failed: readonly BackendId[] = none;
   private queuedAt: UpstreamBackend | null = null;
   private lastFailure = '';
   private over = false;
@@ -80,7 +83,7 @@ export class PlaceSearch implements StreamWaiter {
       }
       const backend = pool.get(pick.id);
       if (backend === undefined) {
-        this.failed.push(pick.id);
+        this.failed = [...this.failed, pick.id];
         continue;
       }
       const opened = backend.tryOpen(this.seeker);
@@ -110,7 +113,7 @@ export class PlaceSearch implements StreamWaiter {
     // Waited behind the peer's stream limit: proven never to have left (A6, Transparent retries).
     if (why === 'lost') this.miss({ ...unplacedEnd(detail), reach: 'unsent' });
     else {
-      this.failed.push(backend.id);
+      this.failed = [...this.failed, backend.id];
       this.lastFailure = detail;
       this.beginAgain();
     }
@@ -149,7 +152,7 @@ export class PlaceSearch implements StreamWaiter {
       this.onlyOn = null;
       this.bounds = boundsOf(null, this.wish.exclude);
     } else if (!this.wish.waitForReady || this.failed.length === 0) return false;
-    this.failed = [];
+    this.failed = none;
     return true;
   }
 

@@ -143,7 +143,12 @@ export class RequestRelay {
     const { connection, stream } = attempt;
     if (this.disposed || connection === null || stream === null) return;
     if (!stream.flushed) {
-      connection.onceFlushed(() => this.freePassed(attempt));
+      if (attempt.awaitsFlush) return;
+      attempt.awaitsFlush = true;
+      connection.onceFlushed(() => {
+        attempt.awaitsFlush = false;
+        this.freePassed(attempt);
+      });
       return;
     }
     const freed = this.buffer.free();
