@@ -54,6 +54,11 @@ export class Program {
       .map((line) => JSON.parse(line) as LogLine);
   }
 
+  /** 0 where it could not be started. */
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   get ended(): boolean {
     return this.exit !== null;
   }

@@ -1,0 +1,66 @@
+import os from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Assault } from './assault.js';
+import { clientAttacks, type End } from './client-attacks.js';
+import { type Honest, pause, Scene } from './rig.js';
+import { type Row, showTable } from './table.js';
+
+/** How long the honest client is alone, and how long the attack goes on after that (ms). */
+const alone = 1500;
+const attacked = 2000;
+const mib = 1024 * 1024;
+
+/** What must hold (issue: the attack table). */
+const most = { rss: 64 * mib, closed: 1000, factor: 5 };
+/** Below this no latency is judged: on a loaded machine it is the scheduler's (ms). */
+const p99Floor = 10;
+
+const rows: Row[] = [];
+// A real attacker has a machine of its own: it must not take the processor from the honest client.
+beforeAll(() => os.setPriority(10));
+afterAll(() => showTable(rows));
+
+/** Runs an attack beside the honest client, and judges both. */
+async function judge(name: string, end: End, scene: Scene, mount: (assault: Assault) => Promise<void>): Promise<void> {
+  await pause(500);
+  // Warm-up.
+  await scene.report();
+  await pause(alone);
+  const before = await scene.report();
+  const rssBefore = await scene.rss();
+  const watch = scene.watchRss();
+  const assault = new Assault(scene.port, attacked);
+  await mount(assault);
+  const during = await scene.report();
+  const growth = (await watch()) - rssBefore;
+  assault.end();
+  const after = await scene.finish();
+  const { closedAfter, closed } = assault;
+  rows.push({ name, end, closedAfter, closed, growth, before, during, after });
+
+  expect(calm(before), 'the control: honest calls without the attack').toEqual([]);
+  expect(calm(during), 'honest calls during the attack').toEqual([]);
+  expect(calm(after), 'honest calls after it').toEqual([]);
+  expect(before.calls).toBeGreaterThan(100);
+  expect(during.calls).toBeGreaterThan(before.calls / 2);
+  expect(growth, 'bytes of memory more than before').toBeLessThan(most.rss);
+  expect(during.p99, 'p99 in ms').toBeLessThan(most.factor * Math.max(p99Floor, before.p99));
+  if (end === 'closed') expect(closedAfter ?? Number.POSITIVE_INFINITY, 'ms to the close').toBeLessThan(most.closed);
+  else expect(closed, 'connections closed').toBe(0);
+}
+
+/** What went wrong. */
+function calm({ calls, failed, words }: Honest): readonly string[] {
+  return failed === 0 ? [] : [`${failed} of ${calls} failed`, ...words];
+}
+
+describe('attacks by clients', () => {
+  it.each(clientAttacks)('$name', async ({ name, end, flags = [], mount }) => {
+    const scene = await Scene.open(flags);
+    try {
+      await judge(name, end, scene, mount);
+    } finally {
+      scene.close();
+    }
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * An honest client, on node:http2, in a process of its own: `node honest.mjs PORT`. Calls begin at fixed times, not when the
+ * ones before are over, and a latency counts from the time that its call was due: a proxy that stands still cannot hide it.
+ * Every second call meets a backend that fails at first, and must be answered by a retry. Asked by a message, it reports what
+ * happened since the one before.
+ */
+import http2 from 'node:http2';
+
+const port = Number(process.argv[2]);
+const perSecond = 300;
+const sessions = [0, 1].map(() => http2.connect(`http://127.0.0.1:${port}`));
+for (const session of sessions) {
+  session.on('error', (error) => fail(`a session: ${error.message}`));
+  session.on('goaway', (code) => fail(`GOAWAY ${code}`));
+}
+
+let latencies = [];
+let failures = [];
+let open = 0;
+
+function fail(words) {
+  failures.push(words);
+}
+
+function call(n, due) {
+  const flaky = n % 2 === 1;
+  const body = Buffer.alloc(5 + 100, n & 0xff);
+  body.writeUInt8(0, 0);
+  body.writeUInt32BE(100, 1);
+  const stream = sessions[(n >> 1) % sessions.length].request({
+    ':method': 'POST',
+    ':path': flaky ? '/attack/Flaky' : '/attack/Echo',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    'grpc-timeout': '5S',
+  });
+  open += 1;
+  let last = {};
+  const parts = [];
+  stream.on('response', (headers) => {
+    last = headers;
+  });
+  stream.on('data', (part) => parts.push(part));
+  stream.on('trailers', (headers) => {
+    last = headers;
+  });
+  stream.on('error', () => {});
+  stream.on('close', () => {
+    open -= 1;
+    latencies.push(performance.now() - due);
+    const status = last['grpc-status'];
+    if (status !== '0') fail(`${status ?? `reset ${stream.rstCode}`}: ${last['grpc-message'] ?? 'no message'}`);
+    else if (!Buffer.concat(parts).equals(body)) fail('other content than was sent');
+    else if (flaky && last['hedgerow-retries'] !== '1') fail(`${last['hedgerow-retries']} retries`);
+  });
+  stream.end(body);
+}
+
+let made = 0;
+const begun = performance.now();
+const timer = setInterval(() => {
+  for (; ; made += 1) {
+    const due = begun + (made * 1000) / perSecond;
+    if (due > performance.now()) return;
+    call(made, due);
+  }
+}, 2);
+
+function report() {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  process.send({
+    calls: sorted.length,
+    failed: failures.length,
+    words: failures.slice(0, 3),
+    p50: at(0.5),
+    p99: at(0.99),
+  });
+  latencies = [];
+  failures = [];
+}
+
+process.on('message', (wanted) => {
+  if (wanted === 'report') {
+    report();
+    return;
+  }
+  // Stops, and reports once more when nothing is open.
+  clearInterval(timer);
+  const wait = setInterval(() => {
+    if (open > 0) return;
+    clearInterval(wait);
+    report();
+  }, 10);
+});
+process.on('disconnect', () => process.exit(0));
