@@ -76,8 +76,8 @@ export class Attempt implements StreamEvents, PlaceSeeker {
   connection: Http2Connection | null = null;
   stream: Http2Stream | null = null;
   reader: ReplayReader | null = null;
-  /** Its request HEADERS were handed to the wire. */
-  dispatched = false;
+  /** As which of its call's attempts its request HEADERS were handed to the wire, from 1; 0: they were not. */
+  dispatched = 0;
   /** What it has passed on is freed once its HEADERS have left. */
   awaitsFlush = false;
   /** END_STREAM of the request has been sent. */

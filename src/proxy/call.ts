@@ -49,6 +49,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   headersForwarded = false;
   /** Its answer's metadata was larger than we, or the client, accept. */
   refusedAnswer: Attempt | null = null;
+  /** Attempts whose HEADERS were handed to the wire. */
+  private dispatched = 0;
   private done = false;
   private callId: string | null = null;
   private readonly machine: CallMachine;
@@ -181,7 +183,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       return;
     }
     attempt.requestEnded = bodiless;
-    attempt.dispatched = true;
+    this.dispatched += 1;
+    attempt.dispatched = this.dispatched;
     this.dispatch({ type: 'attemptPlaced', attempt: attempt.id, backend: backend.id });
     // The deadline may have passed between two looks at the clock: then all is over and freed (CAN-04).
     if (this.done) return;

@@ -18,7 +18,7 @@ export function processedBy(attempts: readonly Attempt[]): 'no' | 'unknown' {
 }
 
 function mayHaveReached({ dispatched, end }: Attempt): boolean {
-  if (!dispatched) return false;
+  if (dispatched === 0) return false;
   // Cancelled by us: nobody knows how far it got.
   return end === null || end.reach === 'processed';
 }
@@ -33,7 +33,8 @@ export function storyOf(
   backend: string | null,
   failure: Story['failure'],
 ): Story {
-  const sent = attempts.filter(isDispatched);
+  // One that waited for its place may have been sent after those that were started later (KEY-03).
+  const sent = attempts.filter(isDispatched).sort((a, b) => a.dispatched - b.dispatched);
   // The one that answered goes last, even where it was sent before others.
   const ordered = told !== null && sent.includes(told) ? [...sent.filter((attempt) => attempt !== told), told] : sent;
   return {
@@ -47,5 +48,5 @@ export function storyOf(
 
 /** Its HEADERS went out, as far as is known. */
 function isDispatched({ dispatched, end }: Attempt): boolean {
-  return dispatched && end?.reach !== 'unsent';
+  return dispatched > 0 && end?.reach !== 'unsent';
 }

@@ -18,6 +18,7 @@ import { brokenOverflow } from './whole-call-overflow.js';
 import { brokenReason } from './whole-call-reasons.js';
 import { brokenTimes } from './whole-call-times.js';
 import { brokenTokens } from './whole-call-tokens.js';
+import { brokenTold } from './whole-call-told.js';
 
 /** What of a finished run does not hold; empty where all does. */
 export function brokenIn(script: RunScript, proxy: VirtualProxy): string[] {
@@ -33,6 +34,7 @@ export function brokenIn(script: RunScript, proxy: VirtualProxy): string[] {
     brokenTimes(facts, complain);
     brokenReason(facts, script, complain);
     brokenOverflow(facts, script, complain);
+    brokenTold(facts, proxy, complain);
   }
   checkRequests(script, proxy, broken);
   if (!mayHang(script)) for (const call of proxy.endless) broken.push(`call ${call}: never ended`);

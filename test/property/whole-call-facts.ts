@@ -1,6 +1,7 @@
 import type { CallRecord } from '../../src/proxy/observer.js';
 import { allOf, firstOf, type Lines, type LogEntry } from '../support/call-log.js';
 import { type ClientCallPlan, callOfPath, type RunScript } from '../support/call-script.js';
+import { answerKey } from '../support/virtual-backend.js';
 import type { Caller } from '../support/virtual-client.js';
 import type { VirtualProxy } from '../support/virtual-proxy.js';
 
@@ -23,6 +24,8 @@ export interface StreamEnding extends Moment {
   readonly pushback: PushbackSaid;
   readonly proof: 'refused' | 'unsent' | 'none';
   readonly lost: boolean;
+  /** The backend said the status itself, in trailers or Trailers-Only. */
+  readonly stated: boolean;
 }
 
 /** One stream to a backend. */
@@ -33,6 +36,8 @@ export interface StreamFacts {
   readonly opened: Moment;
   /** Response headers that were not Trailers-Only. */
   headers: Moment | null;
+  /** What marks the answer as this attempt's own; null: none has come. */
+  mark: string | null;
   end: StreamEnding | null;
   /** The proxy reset it, before its end or after. */
   dropped: Moment | null;
@@ -160,12 +165,17 @@ export function pushbackSaid(lines: Lines): PushbackSaid {
 const resetStatus: Readonly<Record<number, number>> = { 7: 14, 8: 1, 11: 8, 12: 7, 13: 14 };
 
 function endingOf(entry: LogEntry, moment: Moment): StreamEnding | null {
-  const plain = { ...moment, pushback: 'none', proof: 'none', lost: false } as const;
+  const plain = { ...moment, pushback: 'none', proof: 'none', lost: false, stated: false } as const;
   switch (entry.kind) {
     case 'headers':
     case 'trailers':
       if (entry.kind === 'headers' && !entry.endStream) return null;
-      return { ...plain, code: Number(firstOf(entry.lines, 'grpc-status')), pushback: pushbackSaid(entry.lines) };
+      return {
+        ...plain,
+        code: Number(firstOf(entry.lines, 'grpc-status')),
+        pushback: pushbackSaid(entry.lines),
+        stated: true,
+      };
     case 'ended': {
       const { end } = entry;
       if (end.kind === 'goaway') return { ...plain, code: 14, proof: 'refused' };
@@ -223,6 +233,7 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
             request,
             opened: moment,
             headers: null,
+            mark: null,
             end: null,
             dropped: null,
             answerBytes: [],
@@ -238,6 +249,7 @@ export function factsOf(script: RunScript, proxy: VirtualProxy): readonly CallFa
       case 'ended':
         if (stream === undefined) return;
         if (entry.kind === 'headers' && !entry.endStream) stream.headers = moment;
+        if (entry.kind === 'headers') stream.mark = firstOf(entry.lines, answerKey);
         // What comes after a complete answer is how the peer stops our upload.
         stream.end ??= endingOf(entry, moment);
         return;
