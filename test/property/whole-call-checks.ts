@@ -14,6 +14,7 @@ import {
   type StreamFacts,
   strictPin,
 } from './whole-call-facts.js';
+import { brokenHolds } from './whole-call-holds.js';
 import { brokenOverflow } from './whole-call-overflow.js';
 import { brokenReason } from './whole-call-reasons.js';
 import { brokenTimes } from './whole-call-times.js';
@@ -34,6 +35,7 @@ export function brokenIn(script: RunScript, proxy: VirtualProxy): string[] {
     brokenTimes(facts, complain);
     brokenReason(facts, script, complain);
     brokenOverflow(facts, script, complain);
+    brokenHolds(facts, complain);
     brokenTold(facts, proxy, complain);
   }
   checkRequests(script, proxy, broken);
@@ -178,13 +180,19 @@ function mayHang({ config, limits, calls, backends }: RunScript): boolean {
   return silent || endless || stuck || (nowhere && config.includes('"waitForReady":true'));
 }
 
-/** Where nothing is ever wrong with a backend, a call tries them all before it tries one again (D16). */
-function checkSpread(facts: CallFacts, { backends, calls, warmup }: RunScript, complain: Complain): void {
+/**
+ * Where nothing is ever wrong with a backend, a call tries them all before it tries one again (D16), and a hedge leaves alone those
+ * at which others of its call wait (D5). Where each waits its turn for a stream, only while there is a backend for each.
+ */
+function checkSpread(facts: CallFacts, { backends, calls, warmup, limits }: RunScript, complain: Complain): void {
   const calm =
     warmup >= 20 &&
-    backends.every(({ events, streams }) => events.length === 0 && streams === 100) &&
+    backends.every(({ events }) => events.length === 0) &&
     calls.every(({ outcomes }) => outcomes.every(({ kind }) => kind !== 'goaway' && kind !== 'lose'));
   if (!calm || facts.plan.directives.length > 0) return;
+  const roomy = backends.every(({ streams }) => streams === 100);
+  const repeated = recordOf(facts)?.attempts.some(({ cause }) => cause === 'transparent') ?? false;
+  if (!roomy && (limits.queue < 1000 || repeated || facts.policy.maxAttempts > backends.length)) return;
   const sent = facts.streams.slice(0, backends.length).map(({ backend }) => backend);
   if (new Set(sent).size < sent.length) complain(`went to ${sent.join(', ')}`);
 }

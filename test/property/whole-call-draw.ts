@@ -252,3 +252,46 @@ export const overflows: fc.Arbitrary<RunScript> = fc
       outcomes: windows.map((_window, i) => ({ kind: 'silence', reads: i === 0, waits: true, after: 0 })),
     })),
   }));
+
+/** Nothing is ever wrong with a backend but that it takes one stream at a time, so that the hedges of several calls wait. */
+export const crowds: fc.Arbitrary<RunScript> = fc
+  .record({
+    run: runs,
+    delay: fc.constantFrom(0, 0, 5, 20).map(seconds),
+    timeout: maybe(2, fc.constantFrom(10, 20, 40).map(seconds)),
+    outcome: fc.record({ after: soon, code: fc.constantFrom(0, 0, 14) }),
+    alarmsLate: fc.constantFrom(0, 7),
+    backends: fc.integer({ min: 2, max: 3 }),
+    others: fc.array(call, { minLength: 2, maxLength: 3 }),
+  })
+  .map(({ run, delay, timeout, outcome: { after, code }, alarmsLate, backends, others }) => ({
+    ...run,
+    config: JSON.stringify({
+      methodConfig: [
+        {
+          name: [{}],
+          hedgingPolicy: { maxAttempts: backends, hedgingDelay: delay, nonFatalStatusCodes: ['UNAVAILABLE'] },
+          ...(timeout === null ? {} : { timeout }),
+        },
+        { name: [] },
+      ],
+    }),
+    limits: { ...run.limits, queue: 1000, connections: 1, call: plenty, client: plenty, total: plenty },
+    alarmsLate,
+    warmup: 20,
+    abandonAt: null,
+    clientLost: null,
+    backends: Array.from({ length: backends }, () => ({ latency: 0, streams: 1, window: 65_535, events: [] })),
+    calls: [...run.calls, ...others].map((one) => ({
+      ...one,
+      service: 0,
+      messages: [30],
+      pieces: [],
+      halfClose: 0,
+      directives: [],
+      outcomes: run.backends.map((_, i): Outcome => {
+        const how = { after: after + i, reads: true, waits: true };
+        return { kind: 'trailersOnly', code, pushback: [], ...how };
+      }),
+    })),
+  }));

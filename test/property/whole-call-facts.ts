@@ -322,3 +322,8 @@ export function mostAttempts(facts: CallFacts): number {
   if (strictPin(facts) === null) return policy.maxAttempts;
   return pins.pinSameBackendRetry && policy.kind === 'retry' ? policy.maxAttempts : 1;
 }
+
+/** How many policy attempts the backend was told of before this one, of our own counting. */
+export function previousOf({ plan }: CallFacts, { request }: StreamFacts): number {
+  return Number(firstOf(request, 'grpc-previous-rpc-attempts') ?? 0) - (plan.previous === '3' ? 3 : 0);
+}

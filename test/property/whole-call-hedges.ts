@@ -1,8 +1,17 @@
-import { endsSeen } from './whole-call-ends.js';
+import { endsSeen, type SeenEnd } from './whole-call-ends.js';
 import { type CallFacts, endOf, recordOf } from './whole-call-facts.js';
 
 /** Rounding of decimal milliseconds. */
 const hair = 1e-6;
+
+/** How far the reckoning has come. */
+interface Standing {
+  /** Policy attempts so far. */
+  readonly made: number;
+  /** When the next hedge is to leave; null: never. */
+  readonly due: number | null;
+  readonly pushedUntil: number | null;
+}
 
 /**
  * A6, Hedging and Pushback, reckoned from the failures alone: one attempt every hedgingDelay; the next at once after a failure,
@@ -10,7 +19,6 @@ const hair = 1e-6;
  * reason: the commit, the end, the throttle.
  */
 export function brokenHedges(facts: CallFacts, complain: (what: string) => void): void {
-  const { policy, deadline } = facts;
   const record = recordOf(facts);
   const attempts = record?.attempts ?? [];
   // What is late may be overtaken by what comes meanwhile.
@@ -21,44 +29,63 @@ export function brokenHedges(facts: CallFacts, complain: (what: string) => void)
   const failures = endsSeen(facts).filter(({ end, repeated }) => end.code !== 0 && !repeated);
   const [first] = starts;
   if (first === undefined) return;
-  let made = 1;
-  let due = first + policy.delay;
-  let pushedUntil: number | null = null;
-  const start = (): boolean => {
-    const at = starts[made];
-    if (at === undefined || Math.abs(at - due) > hair) return false;
-    made += 1;
-    due += policy.delay;
-    pushedUntil = null;
-    return true;
-  };
-  let stopped = false;
-  for (const { at, end } of failures) {
-    // What is due in the same instant may have left before.
-    while (made < policy.maxAttempts && due <= at && start());
-    if (made < policy.maxAttempts && due < at) break;
-    if (end.pushback === 'never') stopped = true;
-    else if (typeof end.pushback === 'number') {
-      const until: number = at + end.pushback;
-      if (until >= deadline) stopped = true;
-      else if (pushedUntil === null || pushedUntil < until) {
-        pushedUntil = until;
-        due = until;
-      }
-    } else if (pushedUntil === null) due = at;
-    if (stopped || !policy.codes.has(end.code)) {
-      stopped = true;
-      break;
+  const why = reckon(facts, starts, failures, { made: 1, due: first + facts.policy.delay, pushedUntil: null });
+  if (why !== null) complain(why);
+}
+
+/** Null where what left fits. */
+function reckon(
+  facts: CallFacts,
+  starts: readonly number[],
+  failures: readonly SeenEnd[],
+  standing: Standing,
+): string | null {
+  const [failure, ...later] = failures;
+  if (failure === undefined) return rest(facts, starts, standing);
+  const { at } = failure;
+  const left = leave(facts, starts, standing);
+  const { due } = standing;
+  if (left !== null && due !== null && due < at) return reckon(facts, starts, failures, left);
+  // The reckoning is behind: a hedge that was due has not left.
+  if (due !== null && due < at && standing.made < facts.policy.maxAttempts) return rest(facts, starts, standing);
+  // What is due in the instant of a failure leaves before it or after it.
+  const before = left !== null && due === at ? reckon(facts, starts, failures, left) : 'it left in no such instant';
+  return before === null ? null : reckon(facts, starts, later, fail(facts, failure, standing));
+}
+
+/** After the next hedge, where one left when it was due; else null. */
+function leave({ policy }: CallFacts, starts: readonly number[], { made, due }: Standing): Standing | null {
+  const at = starts[made];
+  if (due === null || made >= policy.maxAttempts || at === undefined || Math.abs(at - due) > hair) return null;
+  return { made: made + 1, due: due + policy.delay, pushedUntil: null };
+}
+
+function fail({ policy, deadline }: CallFacts, { at, end }: SeenEnd, standing: Standing): Standing {
+  const never: Standing = { ...standing, due: null, pushedUntil: null };
+  if (standing.due === null || !policy.codes.has(end.code)) return never;
+  switch (end.pushback) {
+    case 'never':
+      return never;
+    case 'none':
+      return standing.pushedUntil === null ? { ...standing, due: at } : standing;
+    default: {
+      const until = at + end.pushback;
+      if (until >= deadline) return never;
+      const sooner = standing.pushedUntil !== null && standing.pushedUntil >= until;
+      return sooner ? standing : { ...standing, due: until, pushedUntil: until };
     }
   }
-  if (!stopped) while (made < policy.maxAttempts && start());
-  if (starts.length > made) {
-    complain(
-      `hedge ${made} left at ${starts[made]}, due ${stopped ? 'never' : made < policy.maxAttempts ? due : 'no more'}`,
-    );
-    return;
-  }
+}
+
+/** No failure is left: the hedges that are due leave one after the other. */
+function rest(facts: CallFacts, starts: readonly number[], standing: Standing): string | null {
+  const left = leave(facts, starts, standing);
+  if (left !== null) return rest(facts, starts, left);
+  const { made, due } = standing;
+  const most = facts.policy.maxAttempts;
+  if (starts.length > made)
+    return `hedge ${made} left at ${starts[made]}, due ${made < most ? (due ?? 'never') : 'no more'}`;
   const over = endOf(facts)?.at ?? 0;
-  const held = stopped || record.commit !== null || made === policy.maxAttempts || facts.throttled;
-  if (!held && due < over) complain(`hedge ${made} was due at ${due} and never left`);
+  const held = due === null || recordOf(facts)?.commit !== null || made === most || facts.throttled;
+  return !held && due < over ? `hedge ${made} was due at ${due} and never left` : null;
 }

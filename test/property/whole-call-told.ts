@@ -3,7 +3,15 @@ import { allOf, firstOf, type Lines } from '../support/call-log.js';
 import { answerKey } from '../support/virtual-backend.js';
 import type { VirtualProxy } from '../support/virtual-proxy.js';
 import { endsSeen } from './whole-call-ends.js';
-import { type CallFacts, endOf, hasPolicy, type Moment, recordOf, type StreamFacts } from './whole-call-facts.js';
+import {
+  type CallFacts,
+  endOf,
+  hasPolicy,
+  type Moment,
+  previousOf,
+  recordOf,
+  type StreamFacts,
+} from './whole-call-facts.js';
 
 /*
  * What the client is told in our own keys (docs/semantics.md, KEY-01 to KEY-10), reckoned from the wire: what was sent to
@@ -111,11 +119,6 @@ function backendsOf({ streams }: CallFacts, over: Moment, source: StreamFacts | 
 function wasHedged(facts: CallFacts, over: Moment): boolean {
   if (facts.policy.kind !== 'hedge' || !hasPolicy(facts)) return false;
   return facts.streams.some((stream) => isSent(stream, over) && previousOf(facts, stream) > 0);
-}
-
-/** Attempts before it, of our own counting. */
-function previousOf({ plan }: CallFacts, { request }: StreamFacts): number {
-  return Number(firstOf(request, 'grpc-previous-rpc-attempts') ?? 0) - (plan.previous === '3' ? 3 : 0);
 }
 
 /** KEY-02, by what the backends were told: each policy attempt has a number of its own; those without a place told it nobody. */

@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StopReason } from '../../src/grpc/stop-reason.js';
 import type { RunScript } from '../support/call-script.js';
-import { overflows, runs } from './whole-call-draw.js';
+import { crowds, overflows, runs } from './whole-call-draw.js';
+import { factsOf, recordOf } from './whole-call-facts.js';
 import { play, seed } from './whole-call-play.js';
+import { missedDeadline } from './whole-call-told.js';
 
 /** More runs are made by hand. */
 const numRuns = Number(process.env['HEDGEROW_RUNS'] ?? 600);
@@ -44,6 +46,25 @@ describe('whole calls on virtual time', () => {
     // Else that all holds says little.
     if (numRuns >= 600) expect(reached.filter((reason) => !reasons.has(reason))).toEqual([]);
   }, 3_600_000);
+
+  it('send each hedge to a backend of its own and nothing after the deadline, where all wait for streams', () => {
+    let waited = 0;
+    let missed = 0;
+    fc.assert(
+      fc.property(crowds, (script) => {
+        const { proxy, broken } = play(script);
+        expect(broken).toEqual([]);
+        for (const facts of factsOf(script, proxy)) {
+          if (missedDeadline(facts)) missed += 1;
+          const starts = recordOf(facts)?.attempts ?? [];
+          if (facts.streams.some(({ opened }) => !starts.some(({ startedAt }) => startedAt === opened.at))) waited += 1;
+        }
+      }),
+      { seed, numRuns: 150 },
+    );
+    console.info(`whole-call: ${waited} calls waited, ${missed} got a place when their deadline had passed`);
+    expect(Math.min(waited, missed)).toBeGreaterThan(0);
+  }, 60_000);
 
   it('keep, of hedges that were sent unequal parts of the request, the one that was sent most when the buffer is full', () => {
     fc.assert(
