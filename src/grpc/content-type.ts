@@ -11,6 +11,6 @@ export function isGrpcContentType(value: string): boolean {
   if (value.length > grpc.length) {
     const next = value.charCodeAt(grpc.length);
     if (next !== plus && next !== semicolon) return false;
-  } else if (value.length < grpc.length) return false;
+  }
   return value.startsWith(grpc) || value.slice(0, grpc.length).toLowerCase() === grpc;
 }

@@ -7,7 +7,7 @@ export const maxInt32 = 2_147_483_647;
  */
 export function parseInt32(value: string): number {
   const { length } = value;
-  if (length === 0 || length > 10) return -1;
+  if (length === 0) return -1;
   if (length > 1 && value.charCodeAt(0) === 0x30) return -1;
   let sum = 0;
   for (let i = 0; i < length; i += 1) {

@@ -72,6 +72,7 @@ describe('response headers', () => {
     expect(pairs(trailers ?? [])).toContainEqual(['grpc-status', '300']);
     expect(ended([...grpc, ['grpc-status', '19']]).end.code).toBe(19);
     expect(ended([...grpc, ['grpc-status', '2147483647']]).end.code).toBe(2_147_483_647);
+    expect(ended([...grpc, ['grpc-status', '9999999999']]).end.code).toBe(9_999_999_999);
   });
 
   it('SM-39: a grpc-status that is not a number is UNKNOWN, and passes', () => {
@@ -212,6 +213,16 @@ describe('response headers', () => {
     expect(verdict.end.message).toMatch(/^[\x20-\x7e]{1,260}$/);
     expect(verdict.text).toContain('text/é%41xxx');
   });
+
+  it('of a text of the backend’s 64 characters are shown, of a longer one these and that more followed', () => {
+    const told = (type: string) =>
+      ended([
+        [':status', '503'],
+        ['content-type', type],
+      ]).text;
+    expect(told('x'.repeat(64))).toContain(` content-type "${'x'.repeat(64)}" `);
+    expect(told('x'.repeat(65))).toContain(` content-type "${'x'.repeat(64)}..." `);
+  });
 });
 
 describe('trailers', () => {
@@ -280,7 +291,7 @@ describe('trailers', () => {
   it('that never came are INTERNAL', () => {
     const end = judgeMissingTrailers();
     expect([statusName(end.code), end.reach, end.by]).toEqual(['INTERNAL', 'processed', 'backend']);
-    expect(end.message).toContain('without trailers');
+    expect(end.message).toBe('the backend ended its answer without trailers');
   });
 });
 
@@ -308,6 +319,27 @@ describe('a stream that ended otherwise', () => {
     const end = judgeStreamEnd({ kind: 'goaway', code });
     expect([statusName(end.code), end.reach, end.by]).toEqual(['UNAVAILABLE', 'refused', 'backend']);
     expect(end.message).toContain('going away');
+  });
+
+  it('CON-05: a stream above the last id is told with the code of the GOAWAY, and that it was not taken', () => {
+    const end = judgeStreamEnd({ kind: 'goaway', code: 0xb });
+    expect(decodeMessage(end.message)).toBe(
+      "the backend's connection is going away (ENHANCE_YOUR_CALM) and did not take the stream",
+    );
+  });
+
+  it('what has answered has been at work: neither refused nor unsent, whatever the peer says later', () => {
+    const ends = [
+      { kind: 'reset', code: 0x7 },
+      { kind: 'goaway', code: 0 },
+      { kind: 'lost', flushed: false, detail: 'closed' },
+    ] as const;
+    for (const wire of ends) {
+      const { reach: before, ...rest } = judgeStreamEnd(wire, false);
+      expect(before).not.toBe('processed');
+      expect(judgeStreamEnd(wire, true)).toEqual({ ...rest, reach: 'processed' });
+    }
+    expect(judgeStreamEnd({ kind: 'reset', code: 0x8 }, true)).toEqual(judgeStreamEnd({ kind: 'reset', code: 0x8 }));
   });
 
   it('a stream error is INTERNAL and says what was wrong', () => {

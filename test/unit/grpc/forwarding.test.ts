@@ -75,7 +75,10 @@ describe('x-forwarded-for and x-forwarded-client-cert', () => {
   it.each([
     ['::ffff:10.1.2.3', '10.1.2.3'],
     ['::1', '::1'],
+    ['::FFFF:7.1.2.3', '7.1.2.3'],
+    ['::ffff:a01:203', '::ffff:a01:203'],
     ['2001:db8::ffff:1', '2001:db8::ffff:1'],
+    ['64:ff9b::ffff:10.1.2.3', '64:ff9b::ffff:10.1.2.3'],
     ['fe80::1%eth0', 'fe80::1'],
   ])('%s is told as %s', (address, told) => {
     expect(passed({ origin: originOf(address, null, false), via: null })).toEqual([`x-forwarded-for: ${told}`]);

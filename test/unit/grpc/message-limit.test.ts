@@ -13,7 +13,11 @@ function run(limit: MessageLimit, bytes: readonly number[], sizes: readonly numb
   const whole = Uint8Array.from([9, ...bytes, 9]);
   for (let at = 1, turn = 0; at <= bytes.length && ok; turn += 1) {
     const end = Math.min(bytes.length + 1, at + (sizes[turn % sizes.length] ?? 1));
-    ok = limit.pass(whole, at, end, (chunk, from, to) => passed.push(...chunk.subarray(from, to)));
+    ok = limit.pass(whole, at, end, (chunk, from, to) => {
+      // A piece of no bytes would go on as an empty DATA frame.
+      expect(to).toBeGreaterThan(from);
+      passed.push(...chunk.subarray(from, to));
+    });
     at = end;
   }
   return { ok, passed };
@@ -45,6 +49,12 @@ describe('MessageLimit', () => {
     const limit = new MessageLimit(1000);
     expect(run(limit, [1, 255, 255, 255, 255], [2])).toEqual({ ok: false, passed: [] });
     expect(limit.refused).toBe(4_294_967_295);
+  });
+
+  it('passes on nothing where nothing came', () => {
+    const limit = new MessageLimit(10);
+    expect(limit.pass(Uint8Array.from(message(1)), 3, 3, () => expect.unreachable('no byte came'))).toBe(true);
+    expect(run(limit, message(1), [6])).toEqual({ ok: true, passed: message(1) });
   });
 
   it('allows only empty messages where the limit is 0', () => {

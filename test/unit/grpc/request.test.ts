@@ -313,6 +313,8 @@ describe('a request that is not gRPC', () => {
   it('a body quotes a long content-type in part only', () => {
     const verdict = request([], { 'content-type': 'x'.repeat(10_000) });
     expect(verdict.kind === 'http' && verdict.body).toContain(`it is "${'x'.repeat(64)}…".`);
+    const whole = request([], { 'content-type': 'x'.repeat(64) });
+    expect(whole.kind === 'http' && whole.body).toContain(`it is "${'x'.repeat(64)}".`);
   });
 
   it('the method is judged first, then the content-type, then the rest', () => {
