@@ -4,7 +4,7 @@ import type { Bounds, Candidate } from './types.js';
 /** Whether a pick within the bounds may come to the candidate. */
 export function allows({ only, exclude }: Bounds, candidate: Candidate): boolean {
   if (only !== null && !isMeant(candidate, only)) return false;
-  return exclude.length === 0 || !(exclude.includes(candidate.name) || exclude.includes(candidate.id));
+  return !(exclude.includes(candidate.name) || exclude.includes(candidate.id));
 }
 
 /** Whether a target names any candidate: a pin that names none is a mistake in any mode (D6). */

@@ -78,7 +78,7 @@ export function judgeHeaders(fields: readonly MetadataField[], endStream: boolea
         (end === null ? ' and no grpc-status' : ''),
       'processed',
       'backend',
-      end === null ? readPushback(fields) : end.pushback,
+      readPushback(fields),
     ),
     trailers: null,
   };

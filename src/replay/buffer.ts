@@ -92,8 +92,7 @@ class CallBuffer implements ReplayBuffer, ReaderSource {
 
   dispose(): number {
     if (this.disposed) return 0;
-    const { held } = this;
-    if (held > 0) this.budget.release(held);
+    this.budget.release(this.held);
     this.disposed = true;
     this.head = null;
     this.tail = null;

@@ -58,7 +58,6 @@ export class SliceReader implements ReplayReader {
   }
 
   close(): void {
-    if (this.closed) return;
     this.closed = true;
     this.slice = null;
     this.source.forget(this);

@@ -271,6 +271,20 @@ describe('trailers', () => {
     expect(judgeTrailers(lines([['grpc-status', '00']])).code).toBe(0);
   });
 
+  it('a plain OK, the commonest end, is one value for good', () => {
+    const end = judgeTrailers(lines([['grpc-status', '0']]));
+    expect(end).toEqual({ code: 0, message: '', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' });
+    expect(
+      judgeTrailers(
+        lines([
+          ['x', '1'],
+          ['grpc-status', '0'],
+          ['grpc-message', ''],
+        ]),
+      ),
+    ).toBe(end);
+  });
+
   it('without a grpc-status are UNKNOWN that says so', () => {
     const end = judgeTrailers(
       lines([

@@ -63,6 +63,12 @@ describe('x-forwarded-for and x-forwarded-client-cert', () => {
       'x-forwarded-for: 1.1.1.1, 2.2.2.2, 3.3.3.3',
       'x-forwarded-client-cert: Hash=ff',
     ]);
+    const twoCertificates = passed(
+      forwarding,
+      ['x-forwarded-client-cert', 'Hash=ff'],
+      ['x-forwarded-client-cert', 'Hash=fe'],
+    );
+    expect(twoCertificates.at(-1)).toBe(`x-forwarded-client-cert: Hash=ff,Hash=fe,${certificate}`);
     expect(passed(trusting, ['x-forwarded-for', ''])).toEqual(['x-forwarded-for: 10.0.0.9']);
   });
 
@@ -70,6 +76,11 @@ describe('x-forwarded-for and x-forwarded-client-cert', () => {
     const secret = { ...field('x-forwarded-for', '1.1.1.1'), neverIndexed: true };
     const verdict = withForwarding(readRequest(request([secret]), 'hedgerow-', true), trusting);
     expect(verdict).toMatchObject({ call: { fields: [{}, { value: '1.1.1.1, 10.0.0.9', neverIndexed: true }] } });
+    const open = withForwarding(
+      readRequest(request([{ ...secret, neverIndexed: false }]), 'hedgerow-', true),
+      trusting,
+    );
+    expect(open).toMatchObject({ call: { fields: [{}, { value: '1.1.1.1, 10.0.0.9', neverIndexed: false }] } });
   });
 
   it.each([
@@ -85,7 +96,15 @@ describe('x-forwarded-for and x-forwarded-client-cert', () => {
   });
 
   it('pass as they came where only via is on', () => {
-    expect(passed(viaOnly, ['x-forwarded-for', '1.1.1.1'])).toEqual(['x-forwarded-for: 1.1.1.1', 'via: 2 hedgerow-k3']);
+    const lines = [
+      ['x-forwarded-for', '1.1.1.1'],
+      ['x-forwarded-client-cert', 'Hash=ff'],
+    ] as const;
+    expect(passed(viaOnly, ...lines)).toEqual([
+      'x-forwarded-for: 1.1.1.1',
+      'x-forwarded-client-cert: Hash=ff',
+      'via: 2 hedgerow-k3',
+    ]);
   });
 });
 
@@ -109,6 +128,14 @@ describe('via', () => {
       });
     },
   );
+
+  it.each([
+    ['via', 'hedgerow-k3'],
+    ['via', '2'],
+    ['x-via', '2 hedgerow-k3'],
+  ])('is not what %s: %s says', (name, value) => {
+    expect(passed(viaOnly, [name, value])).toEqual([`${name}: ${value}`, 'via: 2 hedgerow-k3']);
+  });
 
   it('is ordinary metadata where it is off', () => {
     expect(passed(untrusting, ['via', '2 hedgerow-k3'])[0]).toBe('via: 2 hedgerow-k3');

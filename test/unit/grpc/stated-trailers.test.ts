@@ -31,7 +31,7 @@ describe('trailers for the client', () => {
     expect(statedTrailers(trailers, judgeTrailers(trailers))).toBe(trailers);
   });
 
-  it.each([[['abc']], [['-1']], [['14', '13']]])(
+  it.each([[['abc']], [['-1']], [['14', '13']], [['2', '14']], [['14', '2']]])(
     'SM-39: grpc-status %s gives way to UNKNOWN, once, behind the pseudo-headers',
     (values) => {
       const trailers = lines([
