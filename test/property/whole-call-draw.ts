@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { BackendPlan, ClientCallPlan, Outcome, RunScript } from '../support/call-script.js';
 
 /** Null `nulls` times as often as something. */
-function maybe<T>(nulls: number, something: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
+export function maybe<T>(nulls: number, something: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: something });
 }
 
@@ -12,8 +12,8 @@ function mostly<T>(times: number, common: fc.Arbitrary<T>, rare: fc.Arbitrary<T>
 }
 
 /** Coarse, so that things fall into the same instant. */
-const soon = fc.oneof(fc.constantFrom(0, 0, 5, 10, 20), fc.integer({ min: 0, max: 60 }));
-const long = fc.oneof(fc.constantFrom(5, 10, 20, 40, 50, 100), fc.integer({ min: 1, max: 300 }));
+export const soon = fc.oneof(fc.constantFrom(0, 0, 5, 10, 20), fc.integer({ min: 0, max: 60 }));
+export const long = fc.oneof(fc.constantFrom(5, 10, 20, 40, 50, 100), fc.integer({ min: 1, max: 300 }));
 
 // === The service config ===
 
@@ -23,7 +23,7 @@ const someCodes = mostly(
   fc.subarray([...codes], { minLength: 1 }).map((list) => [...new Set(['UNAVAILABLE', ...list])]),
   fc.constant<string[]>(['ABORTED']),
 );
-const seconds = (ms: number): string => `${ms / 1000}s`;
+export const seconds = (ms: number): string => `${ms / 1000}s`;
 const waits = fc.constantFrom(1, 5, 10, 20, 50, 100).map(seconds);
 
 const retryPolicy = fc.record({
@@ -164,7 +164,7 @@ const directive = fc.oneof(
   fc.constantFrom('', 'x'.repeat(257)).map((name) => [['pin', name]] as const),
 );
 
-const call: fc.Arbitrary<ClientCallPlan> = fc.record({
+export const call: fc.Arbitrary<ClientCallPlan> = fc.record({
   at: soon,
   connection: fc.integer({ min: 0, max: 1 }),
   service: fc.integer({ min: 0, max: 1 }),
@@ -184,7 +184,7 @@ const call: fc.Arbitrary<ClientCallPlan> = fc.record({
 });
 
 const small = fc.constantFrom(0, 50, 200, 400);
-const plenty = 1_000_000;
+export const plenty = 1_000_000;
 /** Mostly one of them at a time is in reach. */
 const buffers: fc.Arbitrary<Pick<RunScript['limits'], 'call' | 'client' | 'total'>> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ call: plenty, client: plenty, total: plenty }) },
@@ -219,79 +219,3 @@ export const runs: fc.Arbitrary<RunScript> = fc.record({
   clientLost: maybe(12, fc.record({ at: long, connection: fc.integer({ min: 0, max: 1 }) })),
   abandonAt: maybe(12, long),
 });
-
-const hedged = JSON.stringify({
-  methodConfig: [
-    { name: [{}], hedgingPolicy: { maxAttempts: 3, hedgingDelay: '0s', nonFatalStatusCodes: ['UNAVAILABLE'] } },
-    { name: [] },
-  ],
-});
-
-/** Runs in which hedges of one call have been sent unequal parts of it when its buffer is full. */
-export const overflows: fc.Arbitrary<RunScript> = fc
-  .tuple(runs, fc.array(fc.constantFrom(10, 20, 65_535), { minLength: 2, maxLength: 3 }), long)
-  .map(([run, windows, after]) => ({
-    ...run,
-    config: hedged,
-    limits: { ...run.limits, call: 50, client: plenty, total: plenty },
-    warmup: 20,
-    abandonAt: null,
-    clientLost: null,
-    backends: windows.map((window) => ({ latency: 0, streams: 100, window, events: [] })),
-    calls: run.calls.map((one) => ({
-      ...one,
-      service: 0,
-      messages: [300],
-      pieces: [
-        { bytes: 40, after: 0 },
-        { bytes: 100, after },
-      ],
-      timeout: null,
-      cancel: null,
-      directives: [],
-      outcomes: windows.map((_window, i) => ({ kind: 'silence', reads: i === 0, waits: true, after: 0 })),
-    })),
-  }));
-
-/** Nothing is ever wrong with a backend but that it takes one stream at a time, so that the hedges of several calls wait. */
-export const crowds: fc.Arbitrary<RunScript> = fc
-  .record({
-    run: runs,
-    delay: fc.constantFrom(0, 0, 5, 20).map(seconds),
-    timeout: maybe(2, fc.constantFrom(10, 20, 40).map(seconds)),
-    outcome: fc.record({ after: soon, code: fc.constantFrom(0, 0, 14) }),
-    alarmsLate: fc.constantFrom(0, 7),
-    backends: fc.integer({ min: 2, max: 3 }),
-    others: fc.array(call, { minLength: 2, maxLength: 3 }),
-  })
-  .map(({ run, delay, timeout, outcome: { after, code }, alarmsLate, backends, others }) => ({
-    ...run,
-    config: JSON.stringify({
-      methodConfig: [
-        {
-          name: [{}],
-          hedgingPolicy: { maxAttempts: backends, hedgingDelay: delay, nonFatalStatusCodes: ['UNAVAILABLE'] },
-          ...(timeout === null ? {} : { timeout }),
-        },
-        { name: [] },
-      ],
-    }),
-    limits: { ...run.limits, queue: 1000, connections: 1, call: plenty, client: plenty, total: plenty },
-    alarmsLate,
-    warmup: 20,
-    abandonAt: null,
-    clientLost: null,
-    backends: Array.from({ length: backends }, () => ({ latency: 0, streams: 1, window: 65_535, events: [] })),
-    calls: [...run.calls, ...others].map((one) => ({
-      ...one,
-      service: 0,
-      messages: [30],
-      pieces: [],
-      halfClose: 0,
-      directives: [],
-      outcomes: run.backends.map((_, i): Outcome => {
-        const how = { after: after + i, reads: true, waits: true };
-        return { kind: 'trailersOnly', code, pushback: [], ...how };
-      }),
-    })),
-  }));

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StopReason } from '../../src/grpc/stop-reason.js';
 import type { RunScript } from '../support/call-script.js';
-import { crowds, overflows, runs } from './whole-call-draw.js';
+import { runs } from './whole-call-draw.js';
 import { factsOf, recordOf } from './whole-call-facts.js';
 import { play, seed } from './whole-call-play.js';
+import { crowds, losses, overflows, refusals, trickles } from './whole-call-special.js';
 import { missedDeadline } from './whole-call-told.js';
 
 /** More runs are made by hand. */
@@ -76,4 +77,21 @@ describe('whole calls on virtual time', () => {
       { seed, numRuns: 60 },
     );
   }, 60_000);
+
+  it.each([
+    ['tell of hedges whose repeats alone were sent, where connections are lost under those that wait', losses],
+    ['tell what is known of attempts that were answered and then refused', refusals],
+    ['answer whole where clients read slowly and the relay is full', trickles],
+  ])(
+    '%s',
+    (_what, drawn) => {
+      fc.assert(
+        fc.property(drawn, (script) => {
+          expect(play(script).broken).toEqual([]);
+        }),
+        { seed, numRuns: 100 },
+      );
+    },
+    60_000,
+  );
 });
