@@ -58,11 +58,11 @@ export class MessageLimit {
     return true;
   }
 
-  /** The bytes of a prefix that was never finished: they came, so they go. */
+  /** The bytes of a prefix that was never finished: they came, so they go. Nothing comes after them. */
   flush(passOn: PassOn): void {
     const { seen } = this;
     this.seen = 0;
-    if (seen > 0) passOn(this.prefix.slice(0, seen), 0, seen);
+    if (seen > 0) passOn(this.prefix, 0, seen);
   }
 
   /** Multiplied up, not shifted: lengths reach 2^32 - 1. */

@@ -15,6 +15,10 @@ describe('encodeMessage', () => {
     ['😀', '%F0%9F%98%80'],
     [' both ends ', '%20both ends%20'],
     [' ', '%20'],
+    [' x', '%20x'],
+    ['x ', 'x%20'],
+    ['\n', '%0A'],
+    ['%', '%25'],
     ['\ud800', '%EF%BF%BD'],
   ])('%j is %j on the wire', (text, wire) => {
     expect(encodeMessage(text)).toBe(wire);
@@ -43,6 +47,7 @@ describe('decodeMessage', () => {
     ['%g4', '%g4'],
     ['%/0%:0%@0%G0%`0%g0', '%/0%:0%@0%G0%`0%g0'],
     ['%%41', '%A'],
+    ['xab%41', 'xabA'],
     ['%2541', '%41'],
     [' x', ' x'],
     ['\xc3\xa9', 'é'],
