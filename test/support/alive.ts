@@ -1,5 +1,23 @@
 /** How long a test waits for something that must happen before it says what did not (ms). */
 const patience = 10_000;
+/** In this many parts (ms). */
+const tick = 100;
+
+/**
+ * Rings once this process has run for so long (ms). A tick that comes late counts as one: the time in which a busy machine
+ * gave this process none is not held against what it waits for.
+ * @returns takes it back
+ */
+function afterRunning(ms: number, ring: () => void): () => void {
+  let left = ms;
+  const timer = setInterval(() => {
+    left -= tick;
+    if (left > 0) return;
+    clearInterval(timer);
+    ring();
+  }, tick);
+  return () => clearInterval(timer);
+}
 
 /**
  * Things that happen, one after another, and those who wait for some state to be reached. A wait is judged at once and again
@@ -20,7 +38,7 @@ export class Happenings {
   until<T>(what: string, read: () => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
-        clearTimeout(bound);
+        stopWaiting();
         this.waits.delete(look);
         act();
       };
@@ -32,20 +50,23 @@ export class Happenings {
           settle(() => reject(error));
         }
       };
-      const bound = setTimeout(() => {
+      const stopWaiting = afterRunning(patience, () => {
         settle(() => reject(new Error(`waited ${patience / 1000} s for ${what}`)));
-      }, patience);
+      });
       this.waits.add(look);
       look();
     });
   }
 }
 
-/** `promise`, or an error that says what did not come within 10 s. */
-export function alive<T>(what: string, promise: Promise<T>): Promise<T> {
-  let bound: NodeJS.Timeout | undefined;
+/**
+ * `promise`, or an error that says what did not come in time.
+ * @param within ms [10 s]
+ */
+export function alive<T>(what: string, promise: Promise<T>, within = patience): Promise<T> {
+  let stopWaiting = (): void => {};
   const late = new Promise<never>((_, reject) => {
-    bound = setTimeout(() => reject(new Error(`waited ${patience / 1000} s for ${what}`)), patience);
+    stopWaiting = afterRunning(within, () => reject(new Error(`waited ${within / 1000} s for ${what}`)));
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(bound));
+  return Promise.race([promise, late]).finally(() => stopWaiting());
 }
