@@ -198,17 +198,21 @@ describe('settings', () => {
 });
 
 describe('the other commands', () => {
-  it('--version and --help go to stdout with exit code 0', async () => {
+  it('--version goes to stdout with exit code 0', async () => {
     expect(await ran(['--version'])).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^hedgerow \d+\.\d+\.\d+\n$/),
     });
-    for (const args of [['--help'], ['serve', '--help'], ['check', '--help'], ['demo', '--help']]) {
-      const end = await ran(args);
+  });
+
+  it.each([['--help'], ['serve --help'], ['check --help'], ['demo --help']])(
+    '%s goes to stdout with exit code 0',
+    async (args) => {
+      const end = await ran(args.split(' '));
       expect(end).toMatchObject({ code: 0, err: '' });
       expect(end.out).toContain('hedgerow');
-    }
-  });
+    },
+  );
 
   it('no command, an unknown one: usage on stderr, exit 2', async () => {
     expect(await ran([])).toMatchObject({ code: 2, out: '' });
@@ -217,13 +221,13 @@ describe('the other commands', () => {
     expect(oneLine(end.err)).toMatch(/sreve.*serve/);
   });
 
-  it('check: 0 valid, 1 invalid, 2 usage; findings on stdout', async () => {
-    const files = {
-      'good.json': JSON.stringify(config),
-      'bad.json': '{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 1}}]}',
-      'odd.json': '{"methodConfigs": []}',
-    };
-    expect(await ran(['check', 'good.json'], { files })).toMatchObject({ code: 0, out: '' });
+  const files = {
+    'good.json': JSON.stringify(config),
+    'bad.json': '{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 1}}]}',
+    'odd.json': '{"methodConfigs": []}',
+  };
+
+  it('check of an invalid config: exit 1, findings on stdout, the same ones as JSON', async () => {
     const bad = await ran(['check', 'bad.json'], { files });
     expect(bad.code).toBe(1);
     for (const line of bad.out.trimEnd().split('\n'))
@@ -241,14 +245,17 @@ describe('the other commands', () => {
       message: expect.any(String),
       rule: expect.any(String),
     });
-    expect(await ran(['check', 'odd.json'], { files })).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('warning'),
-    });
-    expect(await ran(['check', '--strict', 'odd.json'], { files })).toMatchObject({ code: 1 });
-    expect(await ran(['check', 'none.json'], { files })).toMatchObject({ code: 2, out: '' });
-    expect(await ran(['check'], { files })).toMatchObject({ code: 2, out: '' });
-    expect(await ran(['check', '--jsno', 'good.json'], { files })).toMatchObject({ code: 2, out: '' });
+  });
+
+  it.each([
+    ['a valid config', 'good.json', { code: 0, out: '' }],
+    ['one with a warning', 'odd.json', { code: 0, out: expect.stringContaining('warning') }],
+    ['one with a warning, --strict', '--strict odd.json', { code: 1 }],
+    ['a file that is not there', 'none.json', { code: 2, out: '' }],
+    ['no file', '', { code: 2, out: '' }],
+    ['a valid config with an unknown flag', '--jsno good.json', { code: 2, out: '' }],
+  ] as const)('check of %s', async (_what, args, end) => {
+    expect(await ran(`check ${args}`.trim().split(' '), { files })).toMatchObject(end);
   });
 });
 
