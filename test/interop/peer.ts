@@ -18,6 +18,11 @@ export interface PeerKind extends Startable {
   readonly name: 'grpc-go' | 'grpc-java';
 }
 
+/**
+ * A program's first answer comes within so long (ms). A JVM beside two busy workers takes some four seconds to it.
+ */
+const startTime = 20_000;
+
 const home = path.resolve(import.meta.dirname, '../../.ci/cache/interop');
 
 /** @param folder of its classes and jars */
@@ -127,6 +132,7 @@ export class Peer {
   private channels = 0;
   private errors = '';
   private gone: Error | null = null;
+  private hasAnswered = false;
   private readonly closed: Promise<void>;
 
   constructor({ name, command, args }: Startable) {
@@ -162,7 +168,10 @@ export class Peer {
       else reject(this.gone);
     });
     this.child.stdin.write(`${JSON.stringify({ seq, ...request })}\n`);
-    return { seq, reply: alive(`${this.name} to answer ${request.op}`, answered) };
+    return {
+      seq,
+      reply: alive(`${this.name} to answer ${request.op}`, answered, this.hasAnswered ? undefined : startTime),
+    };
   }
 
   tell(note: Note): void {
@@ -176,6 +185,7 @@ export class Peer {
   }
 
   private heard(reply: Reply): void {
+    this.hasAnswered = true;
     const waiting = this.waiting.get(reply.seq);
     this.waiting.delete(reply.seq);
     if (reply.fault !== undefined) waiting?.reject(new Error(`${this.name}: ${reply.fault}`));
