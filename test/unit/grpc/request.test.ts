@@ -287,6 +287,7 @@ describe('a request that is not gRPC', () => {
     ['application/grpd'],
     ['xapplication/grpc'],
     ['applicatiom/grpc+proto'],
+    ['application/json;application/grpc'],
     [''],
   ])('content-type %j: HTTP 415', (type) => {
     const verdict = request([], { 'content-type': type });
