@@ -192,7 +192,7 @@ function checkRepeat(seen: Account, { trigger, late, repeated, check }: Moment, 
   check(repeated === expected, 'an attempt that no application saw is repeated while there is quota, and no other');
 }
 
-/** A6, Retry buffer: of those in flight the one that has sent most is kept, of equals the earliest. */
+/** A6, Retry buffer: of those in flight the one that has sent most is kept, of equals the earliest; one without a place comes last. */
 function checkOverflow(before: Account, decisions: readonly Decision[], { event, late, check }: Moment): void {
   if (event.type !== 'bufferOverflowed' || before.committed !== null || before.live.size === 0 || late) return;
   const commit = decisions.find((decision) => decision.type === 'commit');

@@ -93,6 +93,15 @@ const hedging: readonly Broken[] = [
       transition(state, event.type === 'bufferOverflowed' ? { ...event, sent: new Map() } : event, env),
   ],
   [
+    'keeps a hedge that waits for a place before one that has it',
+    'an overflow keeps the attempt that has sent most',
+    (state, event, env) => {
+      if (event.type !== 'bufferOverflowed') return transition(state, event, env);
+      const sent = new Map(state.live.map(({ id }) => [id, event.sent.get(id) ?? 0]));
+      return transition(state, { ...event, sent }, env);
+    },
+  ],
+  [
     'keeps the latest of equals on overflow',
     'an overflow keeps the attempt that has sent most',
     before((state, event) => {

@@ -164,10 +164,14 @@ function* eventsFrom(
   }
 }
 
-/** Nobody has sent anything, and each in turn has sent most. */
+/** Nobody has a place, each in turn has one alone, and each in turn has sent most. */
 function sentBy(live: readonly AttemptId[]): readonly ReadonlyMap<AttemptId, number>[] {
   if (live.length < 2) return [new Map()];
-  return [new Map(), ...live.map((leader) => new Map(live.map((id) => [id, id === leader ? 7 : 3])))];
+  return [
+    new Map(),
+    ...live.map((placed) => new Map([[placed, 0]])),
+    ...live.map((leader) => new Map(live.map((id) => [id, id === leader ? 7 : 3]))),
+  ];
 }
 
 /** The latest attempt that is over, if there is one. */

@@ -237,6 +237,29 @@ describe('hedges and overflow', () => {
     expect(three().overflows('call', sent)[0]).toBe(`commit ${kept} buffer_call`);
   });
 
+  it.each([
+    [[[2, 0]], 2],
+    [[[3, 0]], 3],
+    [
+      [
+        [2, 0],
+        [3, 1],
+      ],
+      3,
+    ],
+    [
+      [
+        [1, 0],
+        [3, 0],
+      ],
+      1,
+    ],
+  ] as const)('BUF-19: one that waits for a place comes after one that has a place: sent %j, kept %i', (sent, kept) => {
+    const call = three();
+    const overflow = { type: 'bufferOverflowed', limit: 'call', sent: new Map<number, number>(sent) } as const;
+    expect(call.send(overflow)[0]).toBe(`commit ${kept} buffer_call`);
+  });
+
   it('BUF-20: an overflow at the moment at which a hedge is due: one attempt survives', () => {
     const call = begun();
     call.now = 100;

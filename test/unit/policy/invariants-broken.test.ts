@@ -233,6 +233,10 @@ describe('the check of invariants', () => {
       'an overflow keeps the attempt that has sent most',
       { ...two, event: overflow(), decisions: [{ ...commit, attempt: 2, cause: 'buffer_call' }] },
     ],
+    [
+      'an overflow keeps the attempt that has sent most',
+      { ...two, event: overflow([2, 0]), decisions: [{ ...commit, cause: 'buffer_call' }] },
+    ],
     ['an overflow keeps the attempt that has sent most', { event: overflow() }],
     ['an OK credits once', { event: ends(14), state: waiting, decisions: [debit, debit] }],
     ['an OK credits once', { decisions: [debit] }],
