@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/attack/**/*.test.ts'],
     globalSetup: 'test/support/build-first.ts',
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 1,

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { RawOptions } from '../support/raw-connection.js';
+import type { RawConnection, RawOptions } from '../support/raw-connection.js';
 import { connectRawClient, type RawClient } from '../support/raw-peer.js';
 import { pause } from './rig.js';
 
@@ -15,8 +15,6 @@ export class Assault {
   closedAfter: number | null = null;
   /** Connections that were closed on us. */
   closed = 0;
-  /** Codes of the GOAWAY frames that came. */
-  readonly codes = new Set<number>();
 
   /** @param duration ms */
   constructor(port: number, duration: number) {
@@ -30,16 +28,20 @@ export class Assault {
 
   /** A connection, on which nothing is given back and nothing answered. */
   async connect(options: RawOptions = {}): Promise<RawClient> {
-    const begun = performance.now();
     const client = await connectRawClient(this.port, { windows: 'none', answerPings: false, ...options });
     this.clients.push(client);
-    client.connection.socket.once('close', () => {
+    this.watch(client.connection);
+    return client;
+  }
+
+  /** Counts the end of a connection that the attack is about to use. */
+  watch({ socket }: Pick<RawConnection, 'socket'>): void {
+    const begun = performance.now();
+    socket.once('close', () => {
       if (this.over) return;
       this.closed += 1;
       this.closedAfter ??= performance.now() - begun;
-      for (const { code } of client.goaways) this.codes.add(code);
     });
-    return client;
   }
 
   /** Sends `perSecond` of these, and connects anew whenever it is thrown out. `n` counts from 0 on each connection. */

@@ -1,12 +1,12 @@
 /**
- * The backend that attacks pass through the proxy to, on the built engine: `node backend.mjs DIST`. Sends its port over IPC.
+ * The backend that attacks pass through the proxy to, on the built engine: `node backend.mjs DIST [PORT]`. Sends its port over IPC.
  * The path says what it does with a call; nothing that the proxy sends ever makes it give up.
  */
 import net from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [dist] = process.argv.slice(2);
+const [dist, port = '0'] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(path.join(dist, name)).href);
 const { createConnection } = await load('http2/connection.js');
 const { bindSocket } = await load('http2/socket.js');
@@ -39,13 +39,17 @@ function meet(connection, stream, fields, endStream) {
   const parts = [];
   /** @type {Buffer | null} */
   let rest = null;
-  const pour = () => {
+  let ended = endStream;
+  const spill = () => {
     while (rest !== null && rest.length > 0) {
       const taken = connection.sendData(stream, rest, 0, rest.length, false);
-      if (taken === 0) return;
+      if (taken === 0) return false;
       rest = rest.subarray(taken);
     }
-    connection.sendHeaders(stream, ok, true);
+    return true;
+  };
+  const pour = () => {
+    if (spill() && ended) connection.sendHeaders(stream, ok, true);
   };
   const answer = () => {
     switch (method) {
@@ -56,6 +60,10 @@ function meet(connection, stream, fields, endStream) {
         }
         break;
       case 'Silent':
+        return;
+      case 'Bidi':
+        if (rest === null) break;
+        pour();
         return;
       case 'Large':
         rest = large;
@@ -76,8 +84,16 @@ function meet(connection, stream, fields, endStream) {
     onEnd() {},
     onWritable: pour,
     onData(_stream, chunk, start, end, last) {
-      if (method === 'Echo' || method === 'Flaky') parts.push(Buffer.from(chunk.subarray(start, end)));
+      if (method === 'Bidi') {
+        // Each part at once; what the windows do not take now follows with the next ones.
+        if (rest === null) connection.sendHeaders(stream, head, false);
+        rest = Buffer.concat([rest ?? Buffer.alloc(0), chunk.subarray(start, end)]);
+        spill();
+      } else if (method === 'Echo' || method === 'Flaky') {
+        parts.push(Buffer.from(chunk.subarray(start, end)));
+      }
       connection.consume(stream, end - start);
+      if (last) ended = true;
       if (last) answer();
     },
   };
@@ -103,5 +119,5 @@ const server = net.createServer({ noDelay: true }, (socket) => {
   });
   binding.start();
 });
-server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
+server.listen(Number(port), '127.0.0.1', () => process.send({ port: server.address().port }));
 process.on('disconnect', () => process.exit(0));

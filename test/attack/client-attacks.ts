@@ -87,15 +87,10 @@ function onOpenStream(attack: Uint8Array): (n: number) => Uint8Array {
 /** Many sockets that say what `hello` is and then only what `more` does, one byte each 100 ms. */
 async function dawdle(assault: Assault, sockets: number, hello: Uint8Array, more: Uint8Array): Promise<void> {
   const all = Array.from({ length: sockets }, () => net.connect({ port: assault.port, host: '127.0.0.1' }));
-  const begun = performance.now();
   for (const socket of all) {
     socket.on('error', () => {});
     socket.resume();
-    socket.once('close', () => {
-      if (assault.over) return;
-      assault.closed += 1;
-      assault.closedAfter ??= performance.now() - begun;
-    });
+    assault.watch({ socket });
     socket.write(hello);
   }
   for (let at = 0; !assault.over; at += 1) {

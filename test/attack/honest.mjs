@@ -1,20 +1,24 @@
 /**
- * An honest client, on node:http2, in a process of its own: `node honest.mjs PORT`. Calls begin at fixed times, not when the
+ * An honest client, on node:http2, in a process of its own: `node honest.mjs PORT retry|hedge YARDSTICK`. Calls begin at fixed times, not when the
  * ones before are over, and a latency counts from the time that its call was due: a proxy that stands still cannot hide it.
- * Every second call meets a backend that fails at first, and must be answered by a retry. Asked by a message, it reports what
+ * With `retry` every second call meets a backend that fails at first, and must be answered by a retry. For every two calls one
+ * goes to a backend at the port YARDSTICK, which no attack reaches: what it takes is the machine's doing. Asked by a message, it reports what
  * happened since the one before.
  */
 import http2 from 'node:http2';
 
-const port = Number(process.argv[2]);
-const perSecond = 300;
+const [port, policy, yardstick] = process.argv.slice(2);
+const perSecond = 400;
 const sessions = [0, 1].map(() => http2.connect(`http://127.0.0.1:${port}`));
 for (const session of sessions) {
   session.on('error', (error) => fail(`a session: ${error.message}`));
   session.on('goaway', (code) => fail(`GOAWAY ${code}`));
 }
 
+const direct = http2.connect(`http://127.0.0.1:${yardstick}`);
+
 let latencies = [];
+let directLatencies = [];
 let failures = [];
 let open = 0;
 
@@ -22,12 +26,13 @@ function fail(words) {
   failures.push(words);
 }
 
-function call(n, due) {
-  const flaky = n % 2 === 1;
+function call(n, due, toYardstick) {
+  const flaky = !toYardstick && policy === 'retry' && n % 2 === 1;
   const body = Buffer.alloc(5 + 100, n & 0xff);
   body.writeUInt8(0, 0);
   body.writeUInt32BE(100, 1);
-  const stream = sessions[(n >> 1) % sessions.length].request({
+  const session = toYardstick ? direct : sessions[(n >> 1) % sessions.length];
+  const stream = session.request({
     ':method': 'POST',
     ':path': flaky ? '/attack/Flaky' : '/attack/Echo',
     'content-type': 'application/grpc',
@@ -47,11 +52,11 @@ function call(n, due) {
   stream.on('error', () => {});
   stream.on('close', () => {
     open -= 1;
-    latencies.push(performance.now() - due);
+    (toYardstick ? directLatencies : latencies).push(performance.now() - due);
     const status = last['grpc-status'];
     if (status !== '0') fail(`${status ?? `reset ${stream.rstCode}`}: ${last['grpc-message'] ?? 'no message'}`);
     else if (!Buffer.concat(parts).equals(body)) fail('other content than was sent');
-    else if (flaky && last['hedgerow-retries'] !== '1') fail(`${last['hedgerow-retries']} retries`);
+    else if (flaky && last['hedgerow-retries'] !== '1') fail('not retried');
   });
   stream.end(body);
 }
@@ -62,21 +67,20 @@ const timer = setInterval(() => {
   for (; ; made += 1) {
     const due = begun + (made * 1000) / perSecond;
     if (due > performance.now()) return;
-    call(made, due);
+    call(made, due, false);
+    if (made % 2 === 0) call(made, due, true);
   }
 }, 2);
 
 function report() {
-  const sorted = latencies.toSorted((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  process.send({
-    calls: sorted.length,
-    failed: failures.length,
-    words: failures.slice(0, 3),
-    p50: at(0.5),
-    p99: at(0.99),
+  const [p99, machine] = [latencies, directLatencies].map((list) => {
+    const sorted = list.toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
   });
+  const [calls, failed] = [latencies.length, failures.length];
+  process.send({ calls, failed, words: failures.slice(0, 3), p99, yardstick: machine });
   latencies = [];
+  directLatencies = [];
   failures = [];
 }
 

@@ -14,7 +14,16 @@ export interface Row {
   readonly after: Honest;
 }
 
-const head = ['attack', 'its connection', 'memory', 'honest calls', 'failed', 'p99 alone', 'p99 attacked'];
+const head = [
+  'attack',
+  'its connection',
+  'memory',
+  'honest calls',
+  'failed',
+  'p99 alone',
+  'p99 attacked',
+  'past the proxy',
+];
 const begin = '<!-- attacks: begin -->';
 const finish = '<!-- attacks: end -->';
 const page = new URL('../../docs/limits.md', import.meta.url);
@@ -29,6 +38,7 @@ function cells({ name, closedAfter, closed, growth, before, during, after }: Row
     String(during.failed + after.failed),
     `${before.p99.toFixed(1)} ms`,
     `${during.p99.toFixed(1)} ms`,
+    `${during.yardstick.toFixed(1)} ms`,
   ];
 }
 
