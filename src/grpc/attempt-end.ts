@@ -131,7 +131,7 @@ export function judgeMissingTrailers(): AttemptEnd {
  */
 export function judgeStreamEnd(end: WireEnd, answered = false): AttemptEnd {
   const verdict = judgeWireEnd(end);
-  return answered && verdict.reach !== 'processed' ? { ...verdict, reach: 'processed' } : verdict;
+  return answered ? { ...verdict, reach: 'processed' } : verdict;
 }
 
 function judgeWireEnd(end: WireEnd): AttemptEnd {

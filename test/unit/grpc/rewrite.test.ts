@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { millis } from '../../../src/grpc/millis.js';
 import { type IncomingCall, readRequest } from '../../../src/grpc/request.js';
 import { type AttemptOptions, answerFields, attemptFields, ownAnswer, ownTrailers } from '../../../src/grpc/rewrite.js';
@@ -73,21 +73,12 @@ describe('the request of an attempt', () => {
     expect(attemptFields(call(), { ...first, authority: 'b1.internal:8080' })[3]).toBe(other[3]);
   });
 
-  it('goes on with any number of authorities', () => {
-    for (let i = 0; i < 3000; i += 1)
-      expect(attemptFields(call(), { ...first, authority: `b${i}` })[3]?.value).toBe(`b${i}`);
-  });
-
-  it('keeps one line for each of the first 1024 authorities, and none for those after them', async () => {
-    vi.resetModules();
-    const fresh = await import('../../../src/grpc/rewrite.js');
-    const incoming = call();
-    const line = (authority: string) => fresh.attemptFields(incoming, { ...first, authority })[3];
-    for (let i = 1; i < 1024; i += 1) line(`b${i}`);
-    expect(line('b1024')).toBe(line('b1024'));
-    expect(line('b1025')).not.toBe(line('b1025'));
-    expect(line('b1025')).toEqual(line('b1025'));
-    expect(line('b1')).toBe(line('b1'));
+  it('goes on with any number of authorities, and keeps no line for those after the first thousand', () => {
+    const line = (authority: string) => attemptFields(call(), { ...first, authority })[3];
+    for (let i = 0; i < 3000; i += 1) expect(line(`b${i}`)?.value).toBe(`b${i}`);
+    expect(line('b500')).toBe(line('b500'));
+    expect(line('b2999')).toEqual(line('b2999'));
+    expect(line('b2999')).not.toBe(line('b2999'));
   });
 
   it('CAN-03: has what is left of the deadline, each attempt its own', () => {
