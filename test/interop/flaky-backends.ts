@@ -5,7 +5,7 @@ import * as grpc from '@grpc/grpc-js';
 import { alive } from '../support/alive.js';
 import type { Implementation } from './implementations.js';
 import { startJsFlaky } from './js-flaky.js';
-import { Peer, programs, type Startable } from './peer.js';
+import { Peer, programs, type Startable, type TlsFiles } from './peer.js';
 
 /** The flaky backend of docs/interop.md, and a line to it that does not go through the proxy. */
 export interface FlakyBackend {
@@ -33,11 +33,22 @@ async function startProgram({ name, command, args }: Startable) {
   };
 }
 
-async function startOnPython() {
+async function startOnPython(tls?: TlsFiles) {
   const peer = new Peer(programs.python);
-  const { flakyPort } = await peer.ask({ op: 'serve' }).reply;
+  const { flakyPort } = await peer.ask({ op: 'serve', ...(tls === undefined ? {} : { tls }) }).reply;
   if (flakyPort === undefined) throw new Error(`${peer.name} told no port`);
   return { port: flakyPort, stop: () => peer.close() };
+}
+
+/** One that speaks TLS and asks for a certificate of the CA. */
+export function startSecuredBackend(
+  of: 'grpc-go' | 'grpcio',
+  tls: Required<TlsFiles>,
+): Promise<{ readonly port: number; stop(): Promise<void> }> {
+  const { ca, cert, key } = tls;
+  return of === 'grpcio'
+    ? startOnPython(tls)
+    : startProgram({ ...programs.goFlaky, args: ['-ca', ca, '-cert', cert, '-key', key] });
 }
 
 function start(of: Implementation): Promise<{ readonly port: number; stop(): void | Promise<void> }> {

@@ -76,9 +76,17 @@ export function missingPeer(): string | null {
   return null;
 }
 
+/** Paths of PEM files: the CA that is trusted, and what is shown; a server has to have both. */
+export interface TlsFiles {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 /** One line of the protocol that go-channel/main.go tells. */
 export type Request =
-  | { readonly op: 'version' | 'serve' }
+  | { readonly op: 'version' }
+  | { readonly op: 'serve'; readonly tls?: TlsFiles }
   | { readonly op: 'case'; readonly name: string; readonly port: number }
   | {
       readonly op: 'open';
@@ -86,12 +94,15 @@ export type Request =
       readonly target: string;
       readonly serviceConfig?: string;
       readonly noRetries?: boolean;
+      /** Not grpc-java. The answer does not wait for a connection then. */
+      readonly tls?: TlsFiles;
     }
   | {
       readonly op: 'call';
       readonly channel: string;
       readonly method: string;
-      readonly kind: 'unary' | 'clientStream';
+      /** serverStream: not grpc-java. */
+      readonly kind: 'unary' | 'clientStream' | 'serverStream';
       readonly message: string;
       /** Binary values in base64. */
       readonly metadata: readonly Line[];

@@ -12,8 +12,12 @@ export type CertificateName =
   | 'stranger'
   | 'expired';
 
+function at(file: string): string {
+  return fileURLToPath(new URL(`./tls/${file}`, import.meta.url));
+}
+
 function read(file: string): string {
-  return readFileSync(fileURLToPath(new URL(`./tls/${file}`, import.meta.url)), 'utf8');
+  return readFileSync(at(file), 'utf8');
 }
 
 /** PEM. */
@@ -24,4 +28,9 @@ export function certificate(name: CertificateName): string {
 /** PEM. */
 export function privateKey(name: CertificateName): string {
   return read(`${name}.key`);
+}
+
+/** Where certificate and key lie, for programs of other languages. */
+export function identityFiles(name: CertificateName): { readonly cert: string; readonly key: string } {
+  return { cert: at(`${name}.crt`), key: at(`${name}.key`) };
 }

@@ -3,8 +3,10 @@
 // One JSON object a line. Each but send, finish and cancel is answered by one line with the same seq; a call's comes at its end:
 //
 //	{"seq":1,"op":"open","channel":"a","target":"127.0.0.1:1234","serviceConfig":"{…}"}  → {"seq":1} or {"seq":1,"configRejected":"why"}
+//	{"seq":6,"op":"open","channel":"b","target":"127.0.0.1:1235","tls":{"ca":"ca.crt","cert":"c.crt","key":"c.key"}}  → {"seq":6}
 //	{"seq":2,"op":"call","channel":"a","method":"/t.S/M","kind":"unary","message":"hi"}  → {"seq":2,"status":0,"message":"",…}
 //	{"seq":3,"op":"call","channel":"a","method":"/t.S/M","kind":"clientStream"}  → {"seq":3,"status":0,"message":"",…}
+//	{"seq":7,"op":"call","channel":"b","method":"/t.S/M","kind":"serverStream","message":"hi"}  → {"seq":7,"status":0,"message":"",…}
 //	{"op":"send","call":3,"message":"hi"}
 //	{"op":"finish","call":3}
 //	{"op":"cancel","call":2}
@@ -17,9 +19,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -27,11 +33,38 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
+
+// PEM files: whom the channel trusts, and what it shows, if anything.
+type tlsFiles struct {
+	CA   string `json:"ca"`
+	Cert string `json:"cert"`
+	Key  string `json:"key"`
+}
+
+func (f *tlsFiles) credentials() (credentials.TransportCredentials, error) {
+	ca, err := os.ReadFile(f.CA)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	if !config.RootCAs.AppendCertsFromPEM(ca) {
+		return nil, errors.New(f.CA + " holds no certificate")
+	}
+	if f.Cert != "" {
+		own, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{own}
+	}
+	return credentials.NewTLS(config), nil
+}
 
 type request struct {
 	Seq     int    `json:"seq"`
@@ -40,12 +73,14 @@ type request struct {
 	Target  string `json:"target"`
 	// The configuration's text, as it stands.
 	ServiceConfig *string `json:"serviceConfig"`
+	// Of open; absent for cleartext.
+	TLS *tlsFiles `json:"tls"`
 	// The channel's own retries, the transparent ones of A6 left, are off.
 	NoRetries bool   `json:"noRetries"`
 	Method    string `json:"method"`
 	// Of send, finish and cancel: the seq of the call.
 	Call int `json:"call"`
-	// unary, or clientStream.
+	// unary, clientStream, or serverStream.
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	// Each message is compressed.
@@ -93,8 +128,16 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 }
 
 func open(r request) (*grpc.ClientConn, error) {
+	transport := insecure.NewCredentials()
+	if r.TLS != nil {
+		secure, err := r.TLS.credentials()
+		if err != nil {
+			return nil, err
+		}
+		transport = secure
+	}
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(transport),
 		// The configuration is the one given here; a name resolver's is not looked for.
 		grpc.WithDisableServiceConfig(),
 		grpc.WithNoProxy(),
@@ -153,19 +196,26 @@ func (l *live) run(ctx context.Context, conn *grpc.ClientConn, r request) reply 
 	if r.Gzip {
 		options = append(options, grpc.UseCompressor(gzip.Name))
 	}
-	var answer []byte
+	var answers []string
 	var err error
-	if r.Kind == "unary" {
+	switch r.Kind {
+	case "serverStream":
+		answers, err = serverStream(ctx, conn, r, options)
+	case "unary":
+		var answer []byte
 		message := []byte(r.Message)
 		err = conn.Invoke(ctx, r.Method, &message, &answer, options...)
-	} else {
+		answers = []string{string(answer)}
+	default:
+		var answer []byte
 		err = l.stream(ctx, conn, r.Method, &answer, options)
+		answers = []string{string(answer)}
 	}
 	took := float64(time.Since(begin).Microseconds()) / 1000
 	code := int(status.Code(err))
 	result := reply{Seq: r.Seq, Status: &code, Message: status.Convert(err).Message(), TookMs: took}
 	if err == nil {
-		result.Messages = []string{string(answer)}
+		result.Messages = answers
 	}
 	result.Headers, result.Trailers = lines(headers), lines(trailers)
 	return result
@@ -202,6 +252,28 @@ func (l *live) stream(ctx context.Context, conn *grpc.ClientConn, method string,
 	return stream.RecvMsg(answer)
 }
 
+func serverStream(ctx context.Context, conn *grpc.ClientConn, r request, options []grpc.CallOption) ([]string, error) {
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, r.Method, options...)
+	if err != nil {
+		return nil, err
+	}
+	message := []byte(r.Message)
+	// Where the call is over, RecvMsg tells its status.
+	_ = stream.SendMsg(&message)
+	_ = stream.CloseSend()
+	var answers []string
+	for {
+		var answer []byte
+		switch err := stream.RecvMsg(&answer); {
+		case errors.Is(err, io.EOF):
+			return answers, nil
+		case err != nil:
+			return nil, err
+		}
+		answers = append(answers, string(answer))
+	}
+}
+
 // More than a case sends, so that no line waits for another call's flow control.
 const mostMessages = 4096
 
@@ -228,7 +300,10 @@ func (p *peer) carryOut(r request) {
 		}
 		p.channels[r.Channel] = conn
 		go func() {
-			connect(conn)
+			// With TLS, whether it comes to a connection is what the calls are to show.
+			if r.TLS == nil {
+				connect(conn)
+			}
 			p.lock.Lock()
 			defer p.lock.Unlock()
 			p.say(reply{Seq: r.Seq})

@@ -1,9 +1,13 @@
 // Command go-peers is a backend that fails as each call asks for in its metadata (docs/interop.md, The flaky backend).
-// It tells its port in one line of JSON on standard output and ends with its standard input.
+// It tells its port in one line of JSON on standard output and ends with its standard input. With -ca, -cert and -key it
+// speaks TLS, and asks for a certificate of that CA.
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +18,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
@@ -165,6 +170,13 @@ func (f *flaky) handle(_ any, stream grpc.ServerStream) error {
 			return err
 		}
 	}
+	if method == "Thrice" {
+		for n := range 2 {
+			if err := answer(stream, fmt.Sprintf("%d of 3", n+1)); err != nil {
+				return err
+			}
+		}
+	}
 	return answer(stream, fmt.Sprintf("%s %d %s", method, len(all), all[:min(len(all), 16)]))
 }
 
@@ -180,11 +192,44 @@ func (f *flaky) fail(stream grpc.ServerStream, md metadata.MD) error {
 	return status.Error(codes.Unavailable, "ä\nb")
 }
 
+func transport(ca, cert, key string) ([]grpc.ServerOption, error) {
+	if ca == "" {
+		return nil, nil
+	}
+	own, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, err
+	}
+	clients := x509.NewCertPool()
+	if !clients.AppendCertsFromPEM(trusted) {
+		return nil, errors.New(ca + " holds no certificate")
+	}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{own},
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		ClientCAs:    clients,
+	}
+	return []grpc.ServerOption{grpc.Creds(credentials.NewTLS(config))}, nil
+}
+
 func main() {
+	ca := flag.String("ca", "", "PEM file of the CA of clients; empty: cleartext")
+	cert := flag.String("cert", "", "PEM file of the server's certificate")
+	key := flag.String("key", "", "PEM file of its key")
+	flag.Parse()
+	options, err := transport(*ca, *cert, *key)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	encoding.RegisterCodec(rawCodec{})
 	f := &flaky{calls: map[string]*seen{}}
 	f.changed = sync.NewCond(&f.lock)
-	server := grpc.NewServer(grpc.UnknownServiceHandler(f.handle))
+	server := grpc.NewServer(append(options, grpc.UnknownServiceHandler(f.handle))...)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

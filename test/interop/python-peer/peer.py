@@ -1,6 +1,6 @@
 """grpcio as client and as server, as told on standard input: one JSON object a line, as go-channel/main.go tells, and
 
-    {"seq":1,"op":"serve"}  -> {"seq":1,"port":1234,"flakyPort":1235}
+    {"seq":1,"op":"serve"}  -> {"seq":1,"port":1234,"flakyPort":1235}; with "tls" as in open both ask for a certificate
     {"seq":2,"op":"case","name":"empty_unary","port":1234}  -> {"seq":2} or {"seq":2,"failure":"why"}
 """
 
@@ -15,6 +15,7 @@ import grpc
 
 import cases
 import servers
+from servers import read
 
 say_lock = threading.Lock()
 
@@ -40,6 +41,14 @@ def from_lines(pairs):
     ]
 
 
+def credentials(files):
+    """Paths of PEM files: whom the channel trusts, and what it shows, if anything."""
+    own = {}
+    if "cert" in files:
+        own = {"private_key": read(files["key"]), "certificate_chain": read(files["cert"])}
+    return grpc.ssl_channel_credentials(root_certificates=read(files["ca"]), **own)
+
+
 class Call:
     def __init__(self, channel, request):
         self.outgoing = queue.Queue()
@@ -51,6 +60,12 @@ class Call:
             "compression": compression,
             "timeout": timeout,
         }
+        self.answers = None
+        if request["kind"] == "serverStream":
+            method = channel.unary_stream(request["method"])
+            self.call = method(request["message"].encode(), **options)
+            threading.Thread(target=self.read, args=(request["seq"],), daemon=True).start()
+            return
         if request["kind"] == "unary":
             method = channel.unary_unary(request["method"])
             self.call = method.future(request["message"].encode(), **options)
@@ -58,6 +73,18 @@ class Call:
             method = channel.stream_unary(request["method"])
             self.call = method.future(iter(self.outgoing.get, None), **options)
         self.call.add_done_callback(lambda _: self.done(request["seq"]))
+
+    def read(self, seq):
+        self.answers = []
+        try:
+            for message in self.call:
+                self.answers.append(message.decode())
+        except grpc.RpcError:
+            pass  # The call has its status.
+        self.done(seq)
+
+    def results(self):
+        return [self.call.result().decode()] if self.answers is None else self.answers
 
     def done(self, seq):
         self.outgoing.put(None)
@@ -67,7 +94,7 @@ class Call:
                 "seq": seq,
                 "status": code.value[0],
                 "message": self.call.details() or "",
-                "messages": [self.call.result().decode()] if code is grpc.StatusCode.OK else [],
+                "messages": self.results() if code is grpc.StatusCode.OK else [],
                 "headers": lines(self.call.initial_metadata()),
                 "trailers": lines(self.call.trailing_metadata()),
             }
@@ -87,9 +114,13 @@ class Peer:
         elif op == "open":
             # Its own retries are off: neither a policy nor the transparent ones.
             options = [("grpc.enable_retries", 0), ("grpc.service_config_disable_resolution", 1)]
-            channel = grpc.insecure_channel(request["target"], options=options)
+            if "tls" in request:
+                # Whether it comes to a connection is what the calls are to show.
+                channel = grpc.secure_channel(request["target"], credentials(request["tls"]), options=options)
+            else:
+                channel = grpc.insecure_channel(request["target"], options=options)
+                grpc.channel_ready_future(channel).result(timeout=5)
             self.channels[request["channel"]] = channel
-            grpc.channel_ready_future(channel).result(timeout=5)
             say({"seq": seq, "message": ""})
         elif op == "call":
             self.calls[seq] = Call(self.channels[request["channel"]], request)
@@ -103,7 +134,7 @@ class Peer:
             self.channels.pop(request["channel"]).close()
             say({"seq": seq, "message": ""})
         elif op == "serve":
-            port, flaky_port = servers.serve()
+            port, flaky_port = servers.serve(request.get("tls"))
             say({"seq": seq, "message": "", "port": port, "flakyPort": flaky_port})
         elif op == "case":
             try:

@@ -82,9 +82,16 @@ class Flaky(grpc.GenericRpcHandler):
             return None
         method = details.method[len(SERVICE) :]
         metadata = details.invocation_metadata
+        if method == "Thrice":
+            return grpc.unary_stream_rpc_method_handler(lambda request, context: self.thrice(request))
         return grpc.stream_unary_rpc_method_handler(
             lambda requests, context: self.handle(method, metadata, requests, context)
         )
+
+    def thrice(self, request):
+        yield b"1 of 3"
+        yield b"2 of 3"
+        yield f"Thrice {len(request)} ".encode() + request[:16]
 
     def seen(self, first):
         """Under the lock."""
@@ -147,13 +154,29 @@ class Flaky(grpc.GenericRpcHandler):
         context.abort(grpc.StatusCode.UNAVAILABLE, "\u00e4\nb")
 
 
-def serve():
-    """@returns the ports of the interop server and of the flaky one"""
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def listen(server, tls):
+    if tls is None:
+        return server.add_insecure_port("127.0.0.1:0")
+    own = [(read(tls["key"]), read(tls["cert"]))]
+    credentials = grpc.ssl_server_credentials(own, root_certificates=read(tls["ca"]), require_client_auth=True)
+    return server.add_secure_port("127.0.0.1:0", credentials)
+
+
+def serve(tls=None):
+    """
+    @param tls paths of PEM files: the CA of clients, our certificate and its key; None: cleartext
+    @returns the ports of the interop server and of the flaky one
+    """
     interop = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
     test.add_TestServiceServicer_to_server(Interop(), interop)
     flaky = grpc.server(futures.ThreadPoolExecutor(max_workers=32))
     flaky.add_generic_rpc_handlers((Flaky(),))
-    ports = interop.add_insecure_port("127.0.0.1:0"), flaky.add_insecure_port("127.0.0.1:0")
+    ports = tuple(listen(server, tls) for server in (interop, flaky))
     interop.start()
     flaky.start()
     # A server that nobody holds is stopped.
