@@ -159,5 +159,5 @@ const faults: readonly (readonly [what: string, planted: Planted, seen: RegExp, 
 ];
 
 describe('the property over whole calls', () => {
-  for (const [what, planted, seen, drawn] of faults) it(`finds ${what}`, () => mustFind(seen, planted, drawn));
+  for (const [what, planted, seen, drawn] of faults) it(`finds ${what}`, () => mustFind(seen, planted, drawn), 60_000);
 });

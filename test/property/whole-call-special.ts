@@ -135,3 +135,44 @@ export const refusals: fc.Arbitrary<RunScript> = fc
       ),
     })),
   }));
+
+/** Hedges that are all told something else of further ones: which of it names the end shows only here (D12, "wait for siblings"). */
+export const rebuffs: fc.Arbitrary<RunScript> = fc
+  .record({
+    run: runs,
+    most: fc.integer({ min: 2, max: 4 }),
+    delay: fc.constantFrom(0, 5).map(seconds),
+    timeout: maybe(1, fc.constant(60)),
+    answers: fc.array(fc.tuple(soon, fc.constantFrom<string[]>([], [], ['-1'], ['40'])), {
+      minLength: 4,
+      maxLength: 4,
+    }),
+  })
+  .map(({ run, most, delay, timeout, answers }) => ({
+    ...run,
+    config: JSON.stringify({
+      methodConfig: [
+        {
+          name: [{}],
+          hedgingPolicy: { maxAttempts: most, hedgingDelay: delay, nonFatalStatusCodes: ['UNAVAILABLE'] },
+        },
+        { name: [] },
+      ],
+    }),
+    limits: { ...run.limits, queue: 1000, call: plenty, client: plenty, total: plenty },
+    alarmsLate: 0,
+    warmup: 20,
+    abandonAt: null,
+    clientLost: null,
+    backends: run.backends.map((plan) => ({ ...plan, streams: 100, events: [] })),
+    calls: run.calls.map((one) => ({
+      ...one,
+      service: 0,
+      cancel: null,
+      timeout,
+      directives: [],
+      outcomes: answers.map(([after, pushback]): Outcome => {
+        return { kind: 'trailersOnly', code: 14, pushback, after, reads: true, waits: false };
+      }),
+    })),
+  }));

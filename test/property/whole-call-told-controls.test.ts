@@ -112,5 +112,5 @@ describe('the property over whole calls, of what is told', () => {
     it(`finds ${what}`, () => {
       story.fault = fault;
       mustFind(seen, {}, drawn);
-    });
+    }, 60_000);
 });
