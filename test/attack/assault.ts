@@ -10,20 +10,25 @@ const enough = 4 * 1024 * 1024;
 export class Assault {
   readonly port: number;
   private readonly until: number;
+  private readonly atMost: number;
   private readonly clients: RawClient[] = [];
   /** How long the first connection lived that was closed on us (ms); null: none was. */
   closedAfter: number | null = null;
   /** Connections that were closed on us. */
   closed = 0;
 
-  /** @param duration ms */
-  constructor(port: number, duration: number) {
+  /**
+   * @param duration ms
+   * @param patience how much longer it goes on while nobody has closed a connection (ms)
+   */
+  constructor(port: number, duration: number, patience: number) {
     this.port = port;
     this.until = performance.now() + duration;
+    this.atMost = this.until + patience;
   }
 
   get over(): boolean {
-    return performance.now() >= this.until;
+    return performance.now() >= (this.closed > 0 ? this.until : this.atMost);
   }
 
   /** A connection, on which nothing is given back and nothing answered. */

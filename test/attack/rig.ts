@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { alive } from '../support/alive.js';
@@ -53,7 +52,6 @@ export class Scene {
 
   /** @param flags of `hedgerow serve` */
   static async open(flags: readonly string[], policy: keyof typeof policies): Promise<Scene> {
-    yieldProcessor(false);
     const [backend, yardstick] = await Promise.all([startBackend(), startBackend()]);
     const program = await serve(
       ['--log-level', 'warn', '--access-log', 'off', '--backend', `good=127.0.0.1:${backend.port}`, ...flags],
@@ -65,7 +63,6 @@ export class Scene {
     );
     const port = await program.port();
     const client = fork(path.join(here, 'honest.mjs'), [String(port), policy, String(yardstick.port)]);
-    yieldProcessor(true);
     return new Scene(program, port, [backend.child, yardstick.child], client);
   }
 
@@ -109,14 +106,6 @@ export class Scene {
     const [report] = (await alive(`the honest client's ${what}`, answer)) as [Honest];
     return report;
   }
-}
-
-/**
- * A real attacker has a processor of its own: here it must not take that of the honest client, and has a lower priority. Only
- * root may get its priority back for the next scene's processes, which inherit it.
- */
-function yieldProcessor(low: boolean): void {
-  if (process.getuid?.() === 0) os.setPriority(low ? 10 : 0);
 }
 
 async function startBackend(): Promise<{ readonly child: ChildProcess; readonly port: number }> {
