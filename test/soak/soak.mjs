@@ -169,12 +169,13 @@ async function attack() {
     socket.resume();
     socket.write(Buffer.concat([preface, settings([])]));
     const one = attacks[n % attacks.length];
-    const end = performance.now() + 3000;
+    // On a busy machine it is slow to say what it must be sent away for.
+    const end = performance.now() + 15_000;
     for (let at = 0; !socket.destroyed && performance.now() < end; at += 100) {
       socket.write(Buffer.concat(Array.from({ length: 100 }, (_, i) => one(at + i))));
       await delay(4);
     }
-    if (!socket.destroyed) problems.push(`attack ${n % attacks.length} was not sent away within 3 s`);
+    if (!socket.destroyed) problems.push(`attack ${n % attacks.length} was not sent away within 15 s`);
     socket.destroy();
     count('attacks sent away');
   }
