@@ -141,7 +141,14 @@ const backend: fc.Arbitrary<BackendPlan> = fc.record({
     fc.array(
       fc.record({
         at: mostly(2, fc.integer({ min: 0, max: 300 }), fc.constant(0)),
-        kind: fc.constantFrom('up' as const, 'refuse' as const, 'hang' as const, 'lose' as const, 'goaway' as const),
+        kind: fc.constantFrom(
+          'up' as const,
+          'refuse' as const,
+          'hang' as const,
+          'lose' as const,
+          'goaway' as const,
+          'trip' as const,
+        ),
       }),
       { minLength: 1, maxLength: 4 },
     ),

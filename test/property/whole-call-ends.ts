@@ -42,8 +42,11 @@ function isRepeated(facts: CallFacts, { end, headers }: StreamFacts, at: number,
   if (headers !== null || (end?.proof === 'refused' && refusals > 0)) return false;
   // Whether a buffer had committed the call by then shows in nothing but what followed.
   const attempts = record?.attempts ?? [];
-  if (end?.proof === 'refused' && record?.commit?.startsWith('buffer') === true)
-    return attempts.some(({ cause, startedAt }) => cause === 'transparent' && startedAt === at);
+  if (end?.proof === 'refused' && record?.commit?.startsWith('buffer') === true) {
+    const repeats = attempts.filter(({ cause, startedAt }) => cause === 'transparent' && startedAt === at);
+    const unsent = facts.streams.filter(({ end: other }) => other?.proof === 'unsent' && other.at === at);
+    return repeats.length > unsent.length;
+  }
   return true;
 }
 

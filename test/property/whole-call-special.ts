@@ -84,14 +84,26 @@ export const crowds: fc.Arbitrary<RunScript> = fc
     }),
   );
 
-/** Crowds of which backends lose connections: attempts that wait for a stream there were never sent, and are repeated. */
+/**
+ * Crowds of which backends lose connections: attempts that wait for a stream there, and those whose HEADERS were not yet
+ * written, were never sent and are repeated.
+ */
 export const losses: fc.Arbitrary<RunScript> = fc
-  .tuple(crowds, fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 2, maxLength: 3 }))
-  .map(([crowd, times]) => ({
+  .tuple(
+    crowds,
+    fc.array(
+      fc.record({ at: fc.integer({ min: 0, max: 60 }), kind: fc.constantFrom('lose' as const, 'trip' as const) }),
+      {
+        minLength: 2,
+        maxLength: 3,
+      },
+    ),
+  )
+  .map(([crowd, events]) => ({
     ...crowd,
     backends: crowd.backends.map((plan, i): BackendPlan => {
-      const at = times[i];
-      return at === undefined ? plan : { ...plan, events: [{ at: crowd.warmup + at, kind: 'lose' }] };
+      const event = events[i];
+      return event === undefined ? plan : { ...plan, events: [{ ...event, at: crowd.warmup + event.at }] };
     }),
   }));
 

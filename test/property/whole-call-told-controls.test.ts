@@ -87,6 +87,23 @@ const storyFaults: readonly (readonly [
     /told hedgerow-backends/,
   ],
   [
+    'backends that were sent nothing among those that were',
+    (real) => ({
+      storyOf: (attempts, told, ...rest) =>
+        real.storyOf(
+          attempts.map((attempt) =>
+            attempt.end?.reach === 'unsent' && attempt.dispatched > 0
+              ? Object.assign(Object.create(attempt), { end: { ...attempt.end, reach: 'processed' } })
+              : attempt,
+          ),
+          told,
+          ...rest,
+        ),
+    }),
+    /told hedgerow-backends \S+, reckoned nothing/,
+    losses,
+  ],
+  [
     'the backend that answered where it was sent to',
     (real) => ({ storyOf: (attempts, _told, ...rest) => real.storyOf(attempts, null, ...rest) }),
     /told hedgerow-backends/,

@@ -151,9 +151,12 @@ export class BackendTap extends Passing {
   private readonly log: CallLog;
   private readonly backend: string;
   private readonly opened = new Map<Http2Stream, Opened>();
+  private readonly onOpening: () => void;
 
-  constructor(inner: Http2Connection, log: CallLog, backend: string) {
+  /** @param onOpening a request's HEADERS are about to be given to the engine */
+  constructor(inner: Http2Connection, log: CallLog, backend: string, onOpening: () => void) {
     super(inner);
+    this.onOpening = onOpening;
     this.log = log;
     this.backend = backend;
   }
@@ -198,6 +201,7 @@ export class BackendTap extends Passing {
     this.log.streams += 1;
     this.opened.set(stream, opened);
     this.log.add({ kind: 'opened', opened });
+    this.onOpening();
     return this.inner.sendHeaders(stream, fields, endStream);
   }
 

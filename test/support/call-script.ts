@@ -34,8 +34,14 @@ export interface BackendPlan {
   readonly streams: number;
   /** What an attempt may send before the backend reads. */
   readonly window: number;
-  /** From `at` on new connects are taken, refused or left hanging; `lose` cuts, `goaway` ends the connections there are. */
-  readonly events: readonly { readonly at: number; readonly kind: 'up' | 'refuse' | 'hang' | 'lose' | 'goaway' }[];
+  /**
+   * From `at` on new connects are taken, refused or left hanging; `lose` cuts, `goaway` ends the connections there are; `trip` cuts
+   * the one that the proxy next opens a stream on, in that very turn: before the HEADERS are written.
+   */
+  readonly events: readonly {
+    readonly at: number;
+    readonly kind: 'up' | 'refuse' | 'hang' | 'lose' | 'goaway' | 'trip';
+  }[];
 }
 
 export interface ClientCallPlan {

@@ -123,6 +123,8 @@ export class VirtualBackend {
   private readonly proxyWindow: number;
   private readonly wires = new Set<Wire>();
   private mode: 'up' | 'refuse' | 'hang' = 'up';
+  /** The next stream costs its connection. */
+  private trip = false;
 
   constructor(
     name: string,
@@ -162,6 +164,9 @@ export class VirtualBackend {
       case 'refuse':
       case 'hang':
         this.mode = kind;
+        return;
+      case 'trip':
+        this.trip = true;
         return;
       case 'lose':
         for (const wire of [...this.wires]) wire.cut(`${this.spec.name} was lost`);
@@ -249,7 +254,12 @@ export class VirtualBackend {
         },
       },
     );
-    const tap = new BackendTap(wire.client.connection, this.log, spec.name);
+    const tap = new BackendTap(wire.client.connection, this.log, spec.name, () => {
+      if (!this.trip) return;
+      this.trip = false;
+      // Before the end's own flush, which is asked for after this.
+      this.time.turn.atEnd(() => wire.cut(`${spec.name} was lost`));
+    });
     this.wires.add(wire);
     return wire;
   }

@@ -111,6 +111,19 @@ describe('a proxy on virtual time', () => {
     expect(Object.values(proxy.leaks)).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 
+  it('shows the proxy a connection that was lost before the HEADERS on it were written', () => {
+    const trips: BackendPlan = { ...plainBackend, events: [{ at: 10, kind: 'trip' }] };
+    const proxy = new VirtualProxy(script({ backends: [trips, plainBackend] }));
+    proxy.run();
+    const ends = proxy.log.entries.filter((entry) => entry.kind === 'ended').map(({ end }) => end);
+    expect(ends).toEqual([{ kind: 'lost', flushed: false, detail: 'a was lost' }]);
+    expect(proxy.backends.map(({ served }) => served.length)).toEqual([0, 1]);
+    const trailers = proxy.callers[0]?.trailers ?? [];
+    expect(firstOf(trailers, 'grpc-status')).toBe('0');
+    expect(firstOf(trailers, 'hedgerow-backends')).toBeNull();
+    expect(Object.values(proxy.leaks)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+  });
+
   it('connects again to a backend that refused connects for a while', () => {
     const down: BackendPlan = {
       ...plainBackend,
