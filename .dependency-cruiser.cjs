@@ -5,7 +5,7 @@
 const layers = {
   // The process boundary and the composition root.
   main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
-  app: ['admin', 'balance', 'config', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
+  app: ['admin', 'balance', 'config', 'control', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
   cli: ['app', 'config', 'grpc', 'policy', 'sim'],
   demo: ['app', 'config', 'grpc', 'policy', 'proxy'],
   config: ['grpc', 'policy'],
@@ -18,8 +18,9 @@ const layers = {
   http2: ['runtime'],
   upstream: ['http2', 'grpc', 'runtime'],
   proxy: ['policy', 'replay', 'balance', 'upstream', 'http2', 'grpc', 'runtime'],
-  admin: ['upstream', 'grpc'],
-  telemetry: ['proxy', 'upstream', 'grpc'],
+  admin: ['upstream', 'balance', 'grpc'],
+  control: ['balance', 'config', 'grpc', 'upstream', 'runtime'],
+  telemetry: ['proxy', 'balance', 'upstream', 'grpc'],
 };
 
 /** A layer is a folder of src/, or the file of that name. */

@@ -106,7 +106,15 @@ export function createApp(
     floodBudget: settings.floodBudget,
   };
   const pool = createUpstreamPool({
-    backends: settings.backend.map(({ name, target, endpoint }) => ({ id: backendId(name), name, target, endpoint })),
+    backends: settings.backend.map(({ name, target, endpoint }) => ({
+      id: backendId(name),
+      name,
+      target,
+      endpoint,
+      weight: 1,
+      priority: 0,
+      maxCalls: null,
+    })),
     connectTimeout: settings.connectTimeout,
     headerTimeout: settings.headerTimeout,
     connectBackoffMax: settings.connectBackoffMax,

@@ -93,7 +93,7 @@ export function createRoundRobin(): Picker {
   }
 
   return {
-    pick(candidates, tried, failed, bounds) {
+    pick(candidates, { tried, failed, bounds }) {
       if (candidates !== known) learn(candidates);
       if (bounds === null && tried.length === 0 && failed.length === 0) return first(candidates);
       return steer(candidates, tried, failed, bounds);

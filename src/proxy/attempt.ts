@@ -52,7 +52,6 @@ export interface AttemptOwner {
 /** What an attempt is started with. */
 export interface AttemptFacts extends PlaceWish {
   readonly id: AttemptId;
-  readonly cause: AttemptCause;
   /** A hedge, or the repeat of one. */
   readonly hedge: boolean;
   readonly previous: number;

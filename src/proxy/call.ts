@@ -71,6 +71,11 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     this.machine = new CallMachine(this.policy.plan, parts, this);
   }
 
+  /** A retry or hedging policy is in force. */
+  private get guarded(): boolean {
+    return this.policy.plan.kind !== 'none' && this.request.directives.retry === 'on';
+  }
+
   /** The id in the log; made on demand. */
   get id(): string {
     this.callId ??= this.parts.nextCallId();
@@ -93,7 +98,10 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       return;
     }
     const { retry, exclude } = this.request.directives;
-    if (exclude.length > 0 && !this.parts.pool.backends.some((backend) => allows({ only: null, exclude }, backend))) {
+    if (
+      exclude.length > 0 &&
+      !this.parts.pool.backends.some((backend) => allows({ only: null, strict: false, exclude }, backend))
+    ) {
       // A gate, as an unknown pin is: no attempt, no token, no wait (D12, Token debit).
       this.reject(Status.UNAVAILABLE, 'no_backend', 'the call excludes every backend');
       return;
@@ -170,7 +178,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       authority: authorityFor(this.parts.authority, this.request.authority, backend.endpoint),
       timeout: rest,
       previous: attempt.previous,
-      policy: this.policy.plan.kind !== 'none' && this.request.directives.retry === 'on',
+      policy: this.guarded,
     });
     const { bodiless } = this.relay;
     if (!connection.sendHeaders(stream, fields, bodiless)) {
@@ -298,6 +306,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
           onlyOn: decision.onlyOn,
           exclude: this.request.directives.exclude,
           waitForReady: this.policy.waitForReady,
+          guarded: this.guarded,
           responseLimit: this.responseLimit,
         });
         this.attempts.push(attempt);

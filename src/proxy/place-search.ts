@@ -1,11 +1,11 @@
 import { allows } from '../balance/bounds.js';
-import type { Bounds } from '../balance/types.js';
+import type { Bounds, PickQuery } from '../balance/types.js';
 import { unplacedEnd } from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import type { BackendId, TargetName } from '../grpc/backend-id.js';
 import { Status } from '../grpc/status.js';
 import type { Http2Connection, Http2Stream, StreamEvents } from '../http2/types.js';
-import type { Constraint } from '../policy/types.js';
+import type { AttemptCause, Constraint } from '../policy/types.js';
 import type { StreamWaiter, UpstreamBackend } from '../upstream/types.js';
 import type { ProxyParts } from './parts.js';
 
@@ -18,6 +18,9 @@ export interface PlaceWish {
   readonly exclude: readonly TargetName[];
   /** Wait for a backend where none can be had (CFG-83). */
   readonly waitForReady: boolean;
+  readonly cause: AttemptCause;
+  /** The call has a retry or hedging policy in force. */
+  readonly guarded: boolean;
 }
 
 /** Who looks for a place. The stream's events go to it. */
@@ -35,16 +38,16 @@ export interface PlaceSeeker extends StreamEvents {
  * Finds one attempt its stream: picks a backend, waits there for a connection or for room, goes on to the next where it cannot
  * connect, and says what that comes to when none is left (D12, No backend).
  */
-export class PlaceSearch implements StreamWaiter {
+export class PlaceSearch implements StreamWaiter, PickQuery {
   private readonly seeker: PlaceSeeker;
   private readonly parts: ProxyParts;
   private readonly wish: PlaceWish;
   /** A pin; null once it binds no further. */
   private onlyOn: Constraint | null;
   /** What the next pick must keep to; null where it may go anywhere. */
-  private bounds: Bounds | null;
+  bounds: Bounds | null;
   /** Backends that failed to connect in this very pick. */
-  private failed: readonly BackendId[] = none;
+  failed: readonly BackendId[] = none;
   private queuedAt: UpstreamBackend | null = null;
   private lastFailure = '';
   private over = false;
@@ -64,6 +67,23 @@ export class PlaceSearch implements StreamWaiter {
     return this.queuedAt?.id ?? null;
   }
 
+  /** PickQuery. */
+  get tried(): readonly BackendId[] {
+    return this.seeker.avoided;
+  }
+
+  get cause(): AttemptCause {
+    return this.wish.cause;
+  }
+
+  get guarded(): boolean {
+    return this.wish.guarded;
+  }
+
+  get now(): number {
+    return this.parts.clock.now();
+  }
+
   /** StreamWaiter: the stream's events go to whoever looks for the place. */
   get events(): StreamEvents {
     return this.seeker;
@@ -73,7 +93,7 @@ export class PlaceSearch implements StreamWaiter {
   begin(): void {
     const { pool, picker } = this.parts;
     for (;;) {
-      const pick = picker.pick(pool.backends, this.seeker.avoided, this.failed, this.bounds);
+      const pick = picker.pick(pool.backends, this);
       if (pick.kind !== 'use') {
         if (this.loosen()) continue;
         if (this.wish.waitForReady) this.waitForRoom();
@@ -191,7 +211,9 @@ export class PlaceSearch implements StreamWaiter {
 }
 
 function boundsOf(onlyOn: Constraint | null, exclude: readonly TargetName[]): Bounds | null {
-  return onlyOn === null && exclude.length === 0 ? null : { only: onlyOn?.target ?? null, exclude };
+  return onlyOn === null && exclude.length === 0
+    ? null
+    : { only: onlyOn?.target ?? null, strict: onlyOn?.strict ?? false, exclude };
 }
 
 /** Why no backend is usable, in words that name each one's trouble. */

@@ -13,6 +13,12 @@ export interface BackendSpec {
   readonly name: string;
   readonly target: string;
   readonly endpoint: Endpoint;
+  /** 1 to 1000. */
+  readonly weight: number;
+  /** 0 to 9, lower used first. */
+  readonly priority: number;
+  /** Calls in flight there, at most; null: no limit. */
+  readonly maxCalls: number | null;
 }
 
 /** What all backends of a pool share. */
@@ -39,6 +45,9 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
   readonly name: string;
   readonly target: string;
   readonly endpoint: Endpoint;
+  readonly weight: number;
+  readonly priority: number;
+  readonly maxCalls: number | null;
 
   private readonly limits: BackendLimits;
   private readonly address: string;
@@ -54,6 +63,9 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.name = spec.name;
     this.target = spec.target;
     this.endpoint = spec.endpoint;
+    this.weight = spec.weight;
+    this.priority = spec.priority;
+    this.maxCalls = spec.maxCalls;
     this.limits = limits;
     this.address = formatEndpoint(spec.endpoint);
     this.whenStopped = whenStopped;
@@ -64,8 +76,16 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
 
   get link(): 'ready' | 'busy' | 'idle' | 'connecting' | 'backoff' | 'full' {
     const { state } = this.set;
-    if (state !== 'backoff' && this.queue.size >= this.limits.queueLimit) return 'full';
+    if (state !== 'backoff' && (this.queue.size >= this.limits.queueLimit || this.load >= this.most)) return 'full';
     return state === 'ready' && (this.queue.size > 0 || !this.set.hasRoom) ? 'busy' : state;
+  }
+
+  get load(): number {
+    return this.set.openStreams + this.queue.size;
+  }
+
+  private get most(): number {
+    return this.maxCalls ?? Number.POSITIVE_INFINITY;
   }
 
   get generation(): Generation {

@@ -44,6 +44,12 @@ export interface UpstreamBackend {
   /** Streams open on all connections, those after a GOAWAY included. */
   readonly inFlight: number;
   readonly queued: number;
+  /** Streams open there and calls that wait for one. */
+  readonly load: number;
+  /** 1 to 1000. */
+  readonly weight: number;
+  /** 0 to 9, lower used first. */
+  readonly priority: number;
   /** Why the last connection or connect ended, in words; null while nothing went wrong since one came up. */
   readonly lastError: string | null;
   /** When the next connect is due (clock ms) in backoff; null otherwise. */

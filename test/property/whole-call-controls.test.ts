@@ -62,7 +62,10 @@ const faults: readonly (readonly [what: string, planted: Planted, seen: RegExp, 
     {
       parts: (real) => ({
         ...real,
-        picker: { pick: (candidates, tried, failed) => real.picker.pick(candidates, tried, failed, null) },
+        picker: {
+          pick: (candidates, { tried, failed, cause, guarded, now }) =>
+            real.picker.pick(candidates, { tried, failed, cause, guarded, now, bounds: null }),
+        },
       }),
     },
     /is pinned to|excludes \w and reached it/,

@@ -142,6 +142,9 @@ export class VirtualBackend {
       name,
       target: `${name}.test:443`,
       endpoint: { kind: 'tcp', host: `${name}.test`, port: 443 },
+      weight: 1,
+      priority: 0,
+      maxCalls: null,
     };
     this.upstream = new Backend(
       this.spec,

@@ -111,7 +111,7 @@ function start(endpoint: Endpoint, options: Partial<UpstreamPoolOptions> = {}): 
   let seen = 0;
   let wake = (): void => {};
   const pool = createUpstreamPool({
-    backends: [{ id: backendId('b1'), name: 'b1', target: 'test', endpoint }],
+    backends: [{ id: backendId('b1'), name: 'b1', target: 'test', endpoint, weight: 1, priority: 0, maxCalls: null }],
     connectTimeout: 2000,
     connectBackoffMax: 5000,
     backendConnections: 4,
