@@ -4,14 +4,14 @@ import { knows } from '../../../src/balance/bounds.js';
 import { createRoundRobin } from '../../../src/balance/round-robin.js';
 import type { Bounds } from '../../../src/balance/types.js';
 import { backendId } from '../../../src/grpc/backend-id.js';
-import { Backend, counts, ids, type Link, picked, picks, pool } from './pool.js';
+import { Backend, counts, ids, type Link, picked, picks, pool, query } from './pool.js';
 
 function only(target: string): Bounds {
-  return { only: target, exclude: [] };
+  return { only: target, strict: true, exclude: [] };
 }
 
 function without(...exclude: string[]): Bounds {
-  return { only: null, exclude };
+  return { only: null, strict: false, exclude };
 }
 
 function pickOf(text: string, bounds: Bounds, tried = '', failed = ''): string {
@@ -42,7 +42,7 @@ describe('a pick that may come to one target only', () => {
   it('PIN-03: a group’s name means any member, a ready one first, each in turn, and nothing outside', () => {
     const candidates = pool('g/1 a g/2');
     const picker = createRoundRobin();
-    const seen = Array.from({ length: 4 }, () => picked(picker.pick(candidates, [], [], only('g'))));
+    const seen = Array.from({ length: 4 }, () => picked(picker.pick(candidates, query([], [], only('g')))));
     expect(seen).toEqual(['g/1', 'g/2', 'g/1', 'g/2']);
     expect(pickOf('g/1:connecting a g/2', only('g'))).toBe('g/2');
     expect(pickOf('g/1:backoff a g/2:backoff', only('g'))).toBe('none');
@@ -75,8 +75,8 @@ describe('a pick that excludes', () => {
   });
 
   it('PIN-25: leaves the other members of a group that is asked for', () => {
-    expect(pickOf('g/1 g/2 a', { only: 'g', exclude: ['g/1'] })).toBe('g/2');
-    expect(pickOf('g/1 g/2:backoff a', { only: 'g', exclude: ['g/1'] })).toBe('none');
+    expect(pickOf('g/1 g/2 a', { only: 'g', strict: true, exclude: ['g/1'] })).toBe('g/2');
+    expect(pickOf('g/1 g/2:backoff a', { only: 'g', strict: true, exclude: ['g/1'] })).toBe('none');
   });
 
   it('finds nothing where it leaves nothing, and is dropped only where what it leaves is full', () => {
@@ -90,7 +90,7 @@ describe('a pick that excludes', () => {
   });
 
   it('beats a target that is asked for', () => {
-    expect(pickOf('a b', { only: 'a', exclude: ['a'] })).toBe('none');
+    expect(pickOf('a b', { only: 'a', strict: true, exclude: ['a'] })).toBe('none');
   });
 });
 
@@ -100,8 +100,8 @@ describe('picks within bounds, beside others', () => {
     const candidates = pool('a b c');
     let first = '';
     for (let i = 0; i < 300; i += 1) {
-      first += picked(picker.pick(candidates, [], [], null));
-      picker.pick(candidates, [], [], i % 2 === 0 ? only('a') : without('c'));
+      first += picked(picker.pick(candidates, query()));
+      picker.pick(candidates, query([], [], i % 2 === 0 ? only('a') : without('c')));
     }
     expect(counts(first)).toEqual({ a: 100, b: 100, c: 100 });
     expect(first.startsWith('abcabc')).toBe(true);
@@ -110,8 +110,8 @@ describe('picks within bounds, beside others', () => {
   it('without bounds allocate nothing, and with them neither', () => {
     const picker = createRoundRobin();
     const candidates = pool('a');
-    const pick = picker.pick(candidates, [], [], null);
-    expect(picker.pick(candidates, [], [], only('a'))).toBe(pick);
+    const pick = picker.pick(candidates, query());
+    expect(picker.pick(candidates, query([], [], only('a')))).toBe(pick);
   });
 });
 
@@ -131,6 +131,7 @@ describe('for all pools, links and bounds', () => {
   const subset = fc.subarray(names).map((some) => some.map(backendId));
   const bounds = fc.record({
     only: fc.option(fc.constantFrom(...targets), { nil: null }),
+    strict: fc.boolean(),
     exclude: fc.subarray(targets, { maxLength: 4 }),
   });
   const round = fc.record({
@@ -156,7 +157,7 @@ describe('for all pools, links and bounds', () => {
           const left = candidates.filter(({ id }) => inside(id, bounds) && !failed.includes(id));
           const usable = left.filter((one) => one.link !== 'backoff' && one.link !== 'full');
           const untried = usable.filter(({ id }) => !tried.includes(id));
-          const pick = picker.pick(candidates, tried, failed, bounds);
+          const pick = picker.pick(candidates, query(tried, failed, bounds));
           if (usable.length === 0)
             expect(pick.kind).toBe(left.some((one) => one.link === 'full') ? 'overloaded' : 'none');
           else expect((untried.length > 0 ? untried : usable).map(({ id }) => String(id))).toContain(picked(pick));
@@ -174,7 +175,7 @@ describe('for all pools, links and bounds', () => {
           return found === undefined ? id : `tried ${tried.includes(found.id)}, ready ${found.link === 'ready'}`;
         };
         const [free, bounded] = [null, without('x')].map((within) =>
-          picked(createRoundRobin().pick(candidates, tried, failed, within)),
+          picked(createRoundRobin().pick(candidates, query(tried, failed, within))),
         );
         expect(worth(bounded ?? '')).toBe(worth(free ?? ''));
       }),
@@ -189,7 +190,7 @@ describe('for all pools, links and bounds', () => {
         const allowed = names.filter((id) => inside(id, within));
         const times = new Map(allowed.map((id) => [id, 0]));
         for (let i = 0; i < count; i += 1) {
-          const id = picked(picker.pick(candidates, [], [], within));
+          const id = picked(picker.pick(candidates, query([], [], within)));
           if (allowed.length > 0) times.set(id, (times.get(id) ?? 0) + 1);
         }
         expect([...times.keys()].sort()).toEqual([...allowed].sort());
@@ -206,8 +207,8 @@ describe('for all pools, links and bounds', () => {
         const alone = createRoundRobin();
         const beside = createRoundRobin();
         for (const [within, first] of steps) {
-          if (first) expect(beside.pick(candidates, [], [], null)).toEqual(alone.pick(candidates, [], [], null));
-          else beside.pick(candidates, [], [], within);
+          if (first) expect(beside.pick(candidates, query())).toEqual(alone.pick(candidates, query()));
+          else beside.pick(candidates, query([], [], within));
         }
       }),
     );

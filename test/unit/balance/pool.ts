@@ -1,4 +1,4 @@
-import type { Bounds, Candidate, Pick, Picker } from '../../../src/balance/types.js';
+import type { Bounds, Candidate, Pick, Picker, PickQuery } from '../../../src/balance/types.js';
 import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
 
 export type Link = Candidate['link'];
@@ -8,6 +8,9 @@ export class Backend implements Candidate {
   readonly id: BackendId;
   readonly name: string;
   link: Link;
+  load = 0;
+  weight = 1;
+  priority = 0;
 
   constructor(id: string, link: Link = 'ready') {
     this.id = backendId(id);
@@ -29,6 +32,15 @@ export function ids(names: string): BackendId[] {
   return names === '' ? [] : names.split('').map(backendId);
 }
 
+/** The query of an attempt: the first of a call while it avoids nothing, else a retry. */
+export function query(
+  tried: readonly BackendId[] = [],
+  failed: readonly BackendId[] = [],
+  bounds: Bounds | null = null,
+): PickQuery {
+  return { tried, failed, bounds, cause: tried.length === 0 ? 'first' : 'retry', guarded: true, now: 0 };
+}
+
 /** Which backend a pick is, or why there is none. */
 export function picked(pick: Pick): string {
   return pick.kind === 'use' ? pick.id : pick.kind;
@@ -43,7 +55,7 @@ export function picks(
   failed: readonly BackendId[] = [],
   bounds: Bounds | null = null,
 ): string {
-  return Array.from({ length: count }, () => picked(picker.pick(candidates, tried, failed, bounds))).join('');
+  return Array.from({ length: count }, () => picked(picker.pick(candidates, query(tried, failed, bounds)))).join('');
 }
 
 /** How often each letter stands there. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRoundRobin } from '../../../src/balance/round-robin.js';
 import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
-import { Backend, counts, ids, type Link, picked, picks, pool } from './pool.js';
+import { Backend, counts, ids, type Link, picked, picks, pool, query } from './pool.js';
 
 describe('first picks', () => {
   it('take each ready backend in turn', () => {
@@ -52,7 +52,7 @@ describe('first picks', () => {
   it('allocate nothing: a pick of the same backend is the same value', () => {
     const picker = createRoundRobin();
     const candidates = pool('a');
-    expect(picker.pick(candidates, [], [], null)).toBe(picker.pick(candidates, [], [], null));
+    expect(picker.pick(candidates, query())).toBe(picker.pick(candidates, query()));
   });
 });
 
@@ -90,9 +90,9 @@ describe('picks of later attempts', () => {
     let first = '';
     let retried = '';
     for (let i = 0; i < 300; i += 1) {
-      const pick = picked(picker.pick(candidates, [], [], null));
+      const pick = picked(picker.pick(candidates, query()));
       first += pick;
-      if (pick === 'a') retried += picked(picker.pick(candidates, ids('a'), [], null));
+      if (pick === 'a') retried += picked(picker.pick(candidates, query(ids('a'))));
     }
     expect(counts(first)).toEqual({ a: 100, b: 100, c: 100 });
     expect(counts(retried)).toEqual({ b: 50, c: 50 });
@@ -159,7 +159,7 @@ it('D16: every pick comes from the best tier that has a member', () => {
         const best = [tier(true, true), tier(true, false), tier(false, true), tier(false, false)].find(
           (members) => members.length > 0,
         );
-        const pick = picker.pick(candidates, tried, failed, null);
+        const pick = picker.pick(candidates, query(tried, failed));
         if (best !== undefined) expect(best).toContain(picked(pick));
         else expect(pick.kind).toBe(left.some((one) => one.link === 'full') ? 'overloaded' : 'none');
       }
@@ -172,13 +172,13 @@ describe('a backend whose streams are all taken', () => {
     const candidates = pool('a:busy b c:busy');
     const picker = createRoundRobin();
     expect(picks(picker, candidates, 3)).toBe('bbb');
-    expect(picked(picker.pick(candidates, ids('c'), [], null))).toBe('b');
+    expect(picked(picker.pick(candidates, query(ids('c'))))).toBe('b');
   });
 
   it('is waited for where nothing else is left, rather than one that was tried', () => {
     const candidates = pool('a:busy b:backoff');
     const picker = createRoundRobin();
-    expect(picked(picker.pick(candidates, [], [], null))).toBe('a');
-    expect(picked(picker.pick(pool('a b:busy'), ids('a'), [], null))).toBe('b');
+    expect(picked(picker.pick(candidates, query()))).toBe('a');
+    expect(picked(picker.pick(pool('a b:busy'), query(ids('a'))))).toBe('b');
   });
 });
