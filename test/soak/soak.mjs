@@ -1,20 +1,21 @@
 /**
  * `npm run soak -- --minutes M`: clients of two kinds make calls of every shape through the built program for M minutes while
  * calls are cancelled, clients and backends are killed, the service config changes and attackers attack. Every answer's
- * content is checked. Prints counts and the slope of the memory; exit code 1 where anything is not as it must be.
+ * content is checked. Prints counts and what the memory did, by minute and as slopes: RSS, and what is held after a garbage
+ * collection (heap-probe.cjs is preloaded). Exit code 1 where anything is not as it must be.
  */
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { frame, preface, settings, type } from '../../bench/wire.mjs';
+import { attack } from './attackers.mjs';
 import { anyCall, deadline, grpcJsSender, http2Sender } from './calls.mjs';
+import { bounds, MemoryRecord } from './memory.mjs';
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '2' } } });
 const minutes = Number(values.minutes);
@@ -63,12 +64,20 @@ function writeConfig(maxAttempts) {
 
 const backends = [await startBackend(), await startBackend(), await startBackend()];
 writeConfig(5);
+const flags = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--access-log', 'off', '--log-level', 'warn']
+  .concat('--service-config', configFile)
+  .concat(backends.flatMap(({ port }, i) => ['--backend', `b${i}=127.0.0.1:${port}`]));
 const program = spawn(
   process.execPath,
-  [path.join(dist, 'main.js'), 'serve', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--access-log', 'off']
-    .concat('--log-level', 'warn', '--service-config', configFile)
-    .concat(backends.flatMap(({ port }, i) => ['--backend', `b${i}=127.0.0.1:${port}`])),
-  { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'] },
+  [
+    '--expose-gc',
+    '--require',
+    path.join(root, 'test/soak/heap-probe.cjs'),
+    path.join(dist, 'main.js'),
+    'serve',
+    ...flags,
+  ],
+  { cwd: directory, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] },
 );
 // Whatever ends this process takes them along.
 process.on('exit', () => {
@@ -148,64 +157,30 @@ async function changeConfig() {
   }
 }
 
-const ping = frame(type.ping, 0, 0, Buffer.alloc(8));
-/** `:method POST`, `:scheme http`, `:path /` from the static table, and a content type (RFC 7541 A). */
-const block = Buffer.concat([Buffer.from([0x83, 0x86, 0x84, 0x0f, 0x10, 16]), Buffer.from('application/grpc')]);
-const open = (id) => frame(type.headers, 4, id, block);
-const attacks = [
-  () => ping,
-  () => settings([]),
-  (n) => Buffer.concat([open(2 * n + 1), frame(type.reset, 0, 2 * n + 1, Buffer.from([0, 0, 0, 8]))]),
-  (n) => frame(n === 0 ? type.headers : type.continuation, 0, 1, block),
-  (n) => (n === 0 ? open(1) : frame(type.data, 0, 1, Buffer.alloc(0))),
-  (n) => open(2 * n + 1),
-];
-
-async function attack() {
+async function attackers() {
+  const turns = async () => (await fetch(`http://${ready.admin}/healthz`)).text();
   for (let n = 0; !over(); n += 1) {
     await delay(2000);
-    const socket = net.connect({ port, host: '127.0.0.1' });
-    socket.on('error', () => {});
-    socket.resume();
-    socket.write(Buffer.concat([preface, settings([])]));
-    const one = attacks[n % attacks.length];
-    // On a busy machine it is slow to say what it must be sent away for.
-    const end = performance.now() + 15_000;
-    for (let at = 0; !socket.destroyed && performance.now() < end; at += 100) {
-      socket.write(Buffer.concat(Array.from({ length: 100 }, (_, i) => one(at + i))));
-      await delay(4);
-    }
-    if (!socket.destroyed) problems.push(`attack ${n % attacks.length} was not sent away within 15 s`);
-    socket.destroy();
-    count('attacks sent away');
+    const { name, problem } = await attack(port, n, turns);
+    if (problem === null) count(`attackers sent away: ${name}`);
+    else problems.push(problem);
   }
 }
 
-/** @type {[number, number][]} minutes and MiB */
-const memory = [];
+const memory = new MemoryRecord();
+createInterface({ input: program.stdio[3] }).on('line', (line) => memory.take(line));
 async function watch() {
-  const begun = performance.now();
   while (!over()) {
     await delay(1000);
-    const kib = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1] ?? 0);
-    memory.push([(performance.now() - begun) / 60_000, kib / 1024]);
+    memory.look(program.pid);
   }
-}
-
-/** Of the least squares line through the second half: the first is warm-up (MiB a minute). */
-function slope() {
-  const half = memory.slice(memory.length >> 1);
-  const mean = (index) => half.reduce((sum, point) => sum + point[index], 0) / half.length;
-  const [x, y] = [mean(0), mean(1)];
-  const over = half.reduce((sum, [t, m]) => sum + (t - x) * (m - y), 0);
-  return over / half.reduce((sum, [t]) => sum + (t - x) ** 2, 0);
 }
 
 const killable = [http2Sender(port), http2Sender(port)];
 const senders = [grpcJsSender(port), grpcJsSender(port), http2Sender(port), ...killable];
 const workers = senders.flatMap((sender) => [work(sender), work(sender), work(sender)]);
 try {
-  await Promise.all([...workers, killBackends(), killClients(killable), changeConfig(), attack(), watch()]);
+  await Promise.all([...workers, killBackends(), killClients(killable), changeConfig(), attackers(), watch()]);
 } catch (error) {
   problems.push(String(error));
 }
@@ -224,14 +199,18 @@ program.kill('SIGKILL');
 for (const { child } of backends) child.kill('SIGKILL');
 rmSync(directory, { recursive: true, force: true });
 
-const grown = slope();
+const slopes = memory.slopes();
 // A shorter run's slope is mostly that of a heap that finds its size.
-if (minutes >= 5 && grown > 5) problems.push(`memory grows by ${grown.toFixed(1)} MiB a minute`);
+if (minutes >= 5) {
+  for (const [what, bound] of Object.entries(bounds)) {
+    const grown = slopes[what];
+    if (grown > bound) problems.push(`memory, ${what}: grows by ${grown.toFixed(2)} MiB a minute; at most ${bound}`);
+  }
+}
 for (const [what, times] of [...counts].toSorted()) process.stdout.write(`${String(times).padStart(8)}  ${what}\n`);
-const [first, last] = [memory[0]?.[1] ?? 0, memory.at(-1)?.[1] ?? 0];
-const most = Math.max(...memory.map(([, mib]) => mib));
+for (const line of memory.byMinute()) process.stdout.write(`${line}\n`);
 process.stdout.write(
-  `memory: ${first.toFixed(0)} MiB at first, ${last.toFixed(0)} at last, ${most.toFixed(0)} at most, ${grown.toFixed(2)} MiB a minute over the second half\n`,
+  `second half: RSS ${slopes.rss.toFixed(2)} MiB a minute (at most ${bounds.rss}), held ${slopes.held.toFixed(2)} (at most ${bounds.held})\n`,
 );
 for (const problem of problems.slice(0, 20)) process.stdout.write(`problem: ${problem}\n`);
 process.stdout.write(`${problems.length} problems\n`);
