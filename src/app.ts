@@ -106,15 +106,12 @@ export function createApp(
     floodBudget: settings.floodBudget,
   };
   const pool = createUpstreamPool({
-    backends: settings.backend.map(({ name, target, endpoint }) => ({
-      id: backendId(name),
-      name,
-      target,
-      endpoint,
-      weight: 1,
-      priority: 0,
-      maxCalls: null,
-    })),
+    // Names to resolve and lists are for the sources of backends.
+    backends: settings.backend.flatMap(({ name, target, where, weight, priority, maxCalls }) =>
+      where.kind === 'one'
+        ? [{ id: backendId(name), name, target, endpoint: where.endpoint, weight, priority, maxCalls }]
+        : [],
+    ),
     connectTimeout: settings.connectTimeout,
     headerTimeout: settings.headerTimeout,
     connectBackoffMax: settings.connectBackoffMax,

@@ -1,95 +1,107 @@
-import { type Address, isHostName, parsePort, parseUnix, splitHostPort } from './address.js';
-import { parseIp } from './ip.js';
+import { splitHostPort } from './address.js';
 import { didYouMean } from './nearest.js';
 import type { Parsed } from './parsed.js';
 import { quote } from './quote.js';
+import { parseTarget, type Target } from './target.js';
 
-/** One `--backend NAME=TARGET`. */
-export interface BackendSetting {
-  /** `[a-z0-9][a-z0-9._-]*`, at most 256 bytes: longer ones could not be pinned. */
+/** One `--backend NAME=TARGET[,weight=N][,priority=N][,max-calls=N]`, or one entry of an endpoints file. */
+export interface BackendSetting extends BackendOptions {
+  /** `[a-z0-9][a-z0-9._-]*`, at most 256 bytes: longer ones could not be pinned; a group's at most 200, for its members. */
   readonly name: string;
-  /** As written. */
+  /** As written, without the options. */
   readonly target: string;
-  readonly endpoint: Address;
+  /** Where that leads: to one backend NAME, or to a group whose members are NAME/ADDR. */
+  readonly where: Target;
+}
+
+export interface BackendOptions {
+  /** Its share beside the others', 1 to 1000. */
+  readonly weight: number;
+  /** 0 to 9; lower ones are used first. */
+  readonly priority: number;
+  /** Calls in flight there, at most; null: no limit. */
+  readonly maxCalls: number | null;
 }
 
 const backendName = /^[a-z0-9][a-z0-9._-]{0,255}$/;
 
-/** Options of `--backend` that the grammar has room for, each with the range of its number. */
-const laterOptions: ReadonlyMap<string, readonly [min: number, max: number]> = new Map([
-  ['weight', [1, 1000]],
-  ['priority', [0, 9]],
-  ['max-calls', [1, 1_000_000]],
-]);
+/** `/[IPV6%zone]:PORT` has room beside it in the 256 bytes of a pin. */
+const longestGroupName = 200;
 
-/** Schemes of gRPC names that hold a host name or lead to one. */
-const laterSchemes = /^(dns|xds|passthrough|unix-abstract|vsock):/i;
+interface Option {
+  readonly key: keyof BackendOptions;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** By their names on the command line; the ranges hold in an endpoints file too. */
+export const backendOptions = new Map<string, Option>([
+  ['weight', { key: 'weight', min: 1, max: 1000 }],
+  ['priority', { key: 'priority', min: 0, max: 9 }],
+  ['max-calls', { key: 'maxCalls', min: 1, max: 1_000_000 }],
+]) satisfies ReadonlyMap<string, Option>;
+
+export const defaultOptions: BackendOptions = { weight: 1, priority: 0, maxCalls: null };
+
+/** What is wrong with a backend's name; null where nothing is. */
+export function nameProblem(name: string): string | null {
+  if (backendName.test(name)) return null;
+  return `${quote(name)} is not a backend name: a-z, 0-9, ".", "_" and "-", beginning with a letter or digit, at most 256`;
+}
+
+/** A name and a target, put together. */
+export function joinBackend(name: string, target: string, options: BackendOptions): Parsed<BackendSetting> {
+  const where = parseTarget(target);
+  if (!where.ok) return where;
+  if (where.value.kind !== 'one' && name.length > longestGroupName) {
+    return {
+      ok: false,
+      problem: `the name of a group is at most ${longestGroupName} bytes: its members are NAME/ADDRESS`,
+    };
+  }
+  return { ok: true, value: { name, target, where: where.value, ...options } };
+}
 
 /** Reads `NAME=TARGET[,weight=N][,priority=N][,max-calls=N]`. */
 export function parseBackend(text: string): Parsed<BackendSetting> {
   const equals = text.indexOf('=');
   if (equals === -1) return { ok: false, problem: 'no name; write NAME=TARGET, like b1=127.0.0.1:50052' };
   const name = text.slice(0, equals);
-  if (!backendName.test(name)) {
-    const rule = 'a-z, 0-9, ".", "_" and "-", beginning with a letter or digit, at most 256';
-    return { ok: false, problem: `${quote(name)} is not a backend name: ${rule}` };
-  }
-  const [target = '', ...options] = text.slice(equals + 1).split(',');
-  const endpoint = parseTarget(target);
-  if (!endpoint.ok) return endpoint;
-  for (const option of options) return { ok: false, problem: optionProblem(option) };
-  return { ok: true, value: { name, target, endpoint: endpoint.value } };
+  const badName = nameProblem(name);
+  if (badName !== null) return { ok: false, problem: badName };
+  const [first = '', ...rest] = text.slice(equals + 1).split(',');
+  // A list of addresses is one target: its commas are not those of the options.
+  const listed = /^ipv[46]:/i.test(first) ? rest.findIndex((part) => part.includes('=')) : 0;
+  const addresses = listed === -1 ? rest : rest.slice(0, listed);
+  const options = readOptions(rest.slice(addresses.length));
+  // What is wrong is told from the left.
+  const joined = joinBackend(name, [first, ...addresses].join(','), options.ok ? options.value : defaultOptions);
+  return joined.ok && !options.ok ? options : joined;
 }
 
-function optionProblem(option: string): string {
-  const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(option) ?? [];
-  const range = laterOptions.get(key);
-  if (range === undefined) {
-    if (splitHostPort(option) !== null) return 'one address a backend; give each address a --backend of its own';
-    const hint = didYouMean(key === '' ? option : key, laterOptions.keys());
-    return `unknown option ${quote(option)}${hint || '; known are weight=N, priority=N and max-calls=N'}`;
+function readOptions(texts: readonly string[]): Parsed<BackendOptions> {
+  const options: { -readonly [K in keyof BackendOptions]: BackendOptions[K] } = { ...defaultOptions };
+  const given = new Set<string>();
+  for (const text of texts) {
+    const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+    const option = backendOptions.get(name);
+    if (option === undefined) return { ok: false, problem: unknownOption(text, name) };
+    if (given.has(name)) return { ok: false, problem: `${name} is given twice` };
+    given.add(name);
+    const number = Number(value);
+    if (!/^\d{1,9}$/.test(value) || number < option.min || number > option.max) {
+      const range = `an integer from ${option.min} to ${option.max}`;
+      return { ok: false, problem: `${name} must be ${range}; got ${quote(value)}` };
+    }
+    options[option.key] = number;
   }
-  const [min, max] = range;
-  const number = Number(value);
-  if (!/^\d{1,9}$/.test(value) || number < min || number > max) {
-    return `${key} must be an integer from ${min} to ${max}; got ${quote(value)}`;
-  }
-  return `${key} is not supported in this version of hedgerow and comes in a later one: leave it out`;
+  return { ok: true, value: options };
 }
 
-/** An address of gRPC's naming: `IP:port`, `ipv4:IP:port`, `ipv6:[IP]:port`, `unix:PATH`. Host names come later. */
-function parseTarget(target: string): Parsed<Address> {
-  const unix = parseUnix(target);
-  if (unix !== null) return unix;
-  const allowed = 'write IP:PORT, [IPV6]:PORT, ipv4:IP:PORT, ipv6:[IP]:PORT or unix:PATH';
-  if (target === '') return { ok: false, problem: `no target; ${allowed}` };
-  if (target.includes('://') && !laterSchemes.test(target)) {
-    return { ok: false, problem: `${quote(target)} is a URL, not a gRPC target; ${allowed}` };
+function unknownOption(text: string, name: string): string {
+  if (splitHostPort(text) !== null) {
+    return 'one address a backend; give each address a --backend of its own, or list them as ipv4:A:PORT,B:PORT for a group';
   }
-  if (laterSchemes.test(target)) return { ok: false, problem: notYet(target) };
-  const [, scheme, address = ''] = /^(?:(ipv4|ipv6):)?(.*)$/s.exec(target) ?? [];
-  const parts = splitHostPort(address);
-  if (parts === null) {
-    if (parseIp(address) !== null || isHostName(address))
-      return { ok: false, problem: `${quote(target)} has no port; ${allowed}` };
-    return { ok: false, problem: `${quote(target)} is not a target; ${allowed}` };
-  }
-  const { host } = parts;
-  const ip = parseIp(host);
-  if (ip === null) {
-    if (scheme === undefined && isHostName(host)) return { ok: false, problem: notYet(target) };
-    return { ok: false, problem: `${quote(host)} is not an IP address; ${allowed}` };
-  }
-  if (scheme !== undefined && scheme !== `ipv${ip.version}`) {
-    return { ok: false, problem: `${quote(host)} is not an IPv${scheme.slice(3)} address` };
-  }
-  const port = parsePort(parts.port, 1);
-  return port.ok ? { ok: true, value: { kind: 'tcp', host, port: port.value } } : port;
-}
-
-function notYet(target: string): string {
-  const instead = /^(dns:\/*)?localhost:\d+$/i.test(target)
-    ? `127.0.0.1:${target.slice(target.lastIndexOf(':') + 1)}`
-    : 'an address like 10.0.0.7:50051';
-  return `${quote(target)} is a name to resolve, which this version of hedgerow does not support yet; write ${instead}`;
+  const hint = didYouMean(name === '' ? text : name, backendOptions.keys());
+  return `unknown option ${quote(text)}${hint || '; known are weight=N, priority=N and max-calls=N'}`;
 }

@@ -1,4 +1,4 @@
-import type { Address } from './address.js';
+import { type Address, showAddress } from './address.js';
 import { parseIp } from './ip.js';
 
 /** What an address means to this machine, for comparison. `localhost` is loopback of either family. */
@@ -30,4 +30,29 @@ export function reaches(target: Address, listener: Address, localAddresses: read
   if (to.canonical === at.canonical) return true;
   const vague = to.class === 'any' || to.canonical === 'localhost' || at.canonical === 'localhost';
   return vague && toItself && at.class === 'loopback';
+}
+
+/** Where we are reached ourselves. */
+export interface OwnAddresses {
+  readonly listen: readonly Address[];
+  readonly admin: Address | null;
+}
+
+/**
+ * Says which of our own addresses connecting to one of `targets` would reach; null where none. See `reaches`. To be asked
+ * again when a name has been resolved: as a name it is known for one of ours only if it is written alike.
+ */
+export function ownAddress(
+  targets: readonly Address[],
+  { listen, admin }: OwnAddresses,
+  localAddresses: readonly string[],
+): string | null {
+  for (const target of targets) {
+    const own = listen.find((address) => reaches(target, address, localAddresses));
+    if (own !== undefined) return `is our own listener ${showAddress(own)}: calls would go round`;
+    if (admin !== null && reaches(target, admin, localAddresses)) {
+      return `is our own admin address ${showAddress(admin)}`;
+    }
+  }
+  return null;
 }

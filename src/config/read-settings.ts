@@ -3,7 +3,7 @@ import { showNode } from './fields.js';
 import { type FlagShape, readFlags } from './flags.js';
 import { type JsonNode, parseJson } from './json-tree.js';
 import { didYouMean, nearest } from './nearest.js';
-import { reaches } from './own-listener.js';
+import { ownAddress } from './own-listener.js';
 import type { Parsed } from './parsed.js';
 import { createLocator } from './position.js';
 import { printable, quote } from './quote.js';
@@ -16,6 +16,7 @@ import {
   settingTable,
   variableOf,
 } from './settings.js';
+import { addressesOf } from './target.js';
 
 /** Where settings come from; the first that gives a setting gives all of it. */
 export interface SettingSources {
@@ -238,17 +239,12 @@ function judgeListeners({ listen }: Settings, name: string): void {
 
 function judgeBackends(settings: Settings, localAddresses: readonly string[], setting: string): void {
   const names = new Set<string>();
-  for (const { name, target, endpoint } of settings.backend) {
+  for (const { name, target, where } of settings.backend) {
     const place = `${setting} ${name}=${printable(target)}`;
     if (names.has(name)) throw new Problem(`${place}: the name ${name} is used twice`);
     names.add(name);
-    const own = settings.listen.find((address) => reaches(endpoint, address, localAddresses));
-    if (own !== undefined) {
-      throw new Problem(`${place}: is our own listener ${showAddress(own)}: calls would go round`);
-    }
-    if (settings.admin !== null && reaches(endpoint, settings.admin, localAddresses)) {
-      throw new Problem(`${place}: is our own admin address ${showAddress(settings.admin)}`);
-    }
+    const own = ownAddress(addressesOf(where), settings, localAddresses);
+    if (own !== null) throw new Problem(`${place}: ${own}`);
   }
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { parseListenAddress, showAddress } from '../../../src/config/address.js';
-import { parseBackend } from '../../../src/config/backend.js';
 import { parseIp } from '../../../src/config/ip.js';
 
 describe('parseIp', () => {
@@ -76,51 +75,5 @@ describe('parseListenAddress', () => {
       const parsed = parseListenAddress(text);
       expect(parsed.ok && showAddress(parsed.value)).toBe(text);
     }
-  });
-});
-
-describe('parseBackend', () => {
-  it.each([
-    ['b1=10.0.0.7:50051', { kind: 'tcp', host: '10.0.0.7', port: 50051 }],
-    ['b1=ipv4:10.0.0.7:50051', { kind: 'tcp', host: '10.0.0.7', port: 50051 }],
-    ['b1=ipv6:[2001:db8::7]:1', { kind: 'tcp', host: '2001:db8::7', port: 1 }],
-    ['b1=[::1]:1', { kind: 'tcp', host: '::1', port: 1 }],
-    ['b1=unix:/run/b.sock', { kind: 'unix', path: '/run/b.sock' }],
-  ])('%s', (text, endpoint) => {
-    expect(parseBackend(text)).toEqual({ ok: true, value: { name: 'b1', target: text.slice(3), endpoint } });
-  });
-
-  it.each(['a', '0.x-y_z', 'a'.repeat(256)])('%s is a name', (name) => {
-    expect(parseBackend(`${name}=10.0.0.7:1`)).toMatchObject({ ok: true, value: { name } });
-  });
-
-  it.each([
-    ['10.0.0.7:1', 'no name'],
-    ['=10.0.0.7:1', 'not a backend name'],
-    ['B1=10.0.0.7:1', 'not a backend name'],
-    ['-a=10.0.0.7:1', 'not a backend name'],
-    ['a/b=10.0.0.7:1', 'not a backend name'],
-    [`${'a'.repeat(257)}=10.0.0.7:1`, 'not a backend name'],
-    ['a=', 'no target'],
-    ['a=10.0.0.7', 'has no port'],
-    ['a=10.0.0.7:0', 'from 1 to 65535'],
-    ['a=10.0.0.7:x', 'from 1 to 65535'],
-    ['a=http://10.0.0.7:1', 'is a URL'],
-    ['a=ipv4:[::1]:1', 'is not an IPv4 address'],
-    ['a=ipv6:10.0.0.7:1', 'is not an IPv6 address'],
-    ['a=ipv4:host:1', 'is not an IP address'],
-    ['a=localhost:50052', 'does not support yet; write 127.0.0.1:50052'],
-    ['a=orders.internal:50052', 'does not support yet'],
-    ['a=dns:///orders.internal:50052', 'does not support yet'],
-    ['a=dns://10.0.0.1/orders:50052', 'does not support yet'],
-    ['a=10.0.0.7:1,weight=5', 'weight is not supported in this version'],
-    ['a=10.0.0.7:1,priority=9', 'priority is not supported in this version'],
-    ['a=unix:/x,max-calls=1', 'max-calls is not supported in this version'],
-    ['a=10.0.0.7:1,weight=1001', 'weight must be an integer from 1 to 1000'],
-    ['a=10.0.0.7:1,priority=x', 'priority must be an integer from 0 to 9'],
-    ['a=10.0.0.7:1,wieght=1', 'did you mean weight?'],
-    ['a=10.0.0.7:1,10.0.0.8:1', 'one address a backend'],
-  ])('%s is refused', (text, problem) => {
-    expect(parseBackend(text)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });
 });

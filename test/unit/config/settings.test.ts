@@ -69,7 +69,16 @@ describe('defaults', () => {
   it('are those of the contract', () => {
     expect(settings({})).toEqual({
       listen: [{ kind: 'tcp', host: '127.0.0.1', port: 50051 }],
-      backend: [{ name: 'b1', target: '127.0.0.1:50052', endpoint: { kind: 'tcp', host: '127.0.0.1', port: 50052 } }],
+      backend: [
+        {
+          name: 'b1',
+          target: '127.0.0.1:50052',
+          where: { kind: 'one', endpoint: { kind: 'tcp', host: '127.0.0.1', port: 50052 } },
+          weight: 1,
+          priority: 0,
+          maxCalls: null,
+        },
+      ],
       backendAuthority: { kind: 'client' },
       serviceConfig: null,
       maxAttemptsLimit: 5,
@@ -319,6 +328,9 @@ describe('one line with its place', () => {
     ['[::1]:7', '[0:0:0:0:0:0:0:1]:7'],
     ['127.0.0.1:7', '[::ffff:127.0.0.1]:7'],
     ['unix:/run/x.sock', 'unix:///run/./x.sock'],
+    ['127.0.0.1:7', 'localhost:7'],
+    ['127.0.0.1:7', 'dns:///LOCALHOST.:7'],
+    ['10.0.0.1:7', 'ipv4:10.0.0.2:7,10.0.0.1:7'],
   ])('a listener on %s and a backend at %s are a loop', (listen, target) => {
     expect(problem({ flags: ['--listen', listen, '--backend', `a=${target}`] })).toContain('our own listener');
   });
