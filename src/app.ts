@@ -117,6 +117,7 @@ export function createApp(
     connectBackoffMax: settings.connectBackoffMax,
     backendConnections: settings.backendConnections,
     queueLimit: settings.queueLimit,
+    drainTimeout: settings.drainTimeout,
     keepalive:
       settings.keepaliveTime === null
         ? null

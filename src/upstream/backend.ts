@@ -4,22 +4,16 @@ import type { Turn } from '../runtime/ports.js';
 import { type ConnectionLimits, ConnectionSet, type ConnectionSetOwner } from './connection-set.js';
 import { formatEndpoint } from './endpoint.js';
 import type { Dial } from './link.js';
-import type { BackendChange, Endpoint, Generation, OpenedStream, StreamWaiter, UpstreamBackend } from './types.js';
+import type {
+  BackendChange,
+  BackendSpec,
+  Endpoint,
+  Generation,
+  OpenedStream,
+  StreamWaiter,
+  UpstreamBackend,
+} from './types.js';
 import { WaiterQueue } from './waiter-queue.js';
-
-/** Which backend. */
-export interface BackendSpec {
-  readonly id: BackendId;
-  readonly name: string;
-  readonly target: string;
-  readonly endpoint: Endpoint;
-  /** 1 to 1000. */
-  readonly weight: number;
-  /** 0 to 9, lower used first. */
-  readonly priority: number;
-  /** Calls in flight there, at most; null: no limit. */
-  readonly maxCalls: number | null;
-}
 
 /** What all backends of a pool share. */
 export interface BackendLimits extends ConnectionLimits {
@@ -31,7 +25,7 @@ export interface BackendLimits extends ConnectionLimits {
   readonly onRoom: () => void;
 }
 
-const removed = 'the backend is being removed';
+const leaving = 'the backend takes no more calls';
 
 /**
  * One backend: its connections, and those who wait for a stream. Waiters are served in order of arrival by whichever
@@ -45,20 +39,33 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
   readonly name: string;
   readonly target: string;
   readonly endpoint: Endpoint;
-  readonly weight: number;
-  readonly priority: number;
-  readonly maxCalls: number | null;
+  weight: number;
+  priority: number;
+  maxCalls: number | null;
+  phase: UpstreamBackend['phase'] = 'serving';
+  overdue = false;
+  /** Since when no connection is up (clock ms); null while one is. */
+  downSince: number | null;
 
   private readonly limits: BackendLimits;
   private readonly address: string;
   private readonly whenStopped: () => void;
-  private readonly set: ConnectionSet;
+  private readonly dial: Dial;
+  private set: ConnectionSet;
   private readonly queue = new WaiterQueue();
   private serving = false;
-  private stopping = false;
 
-  /** @param whenStopped after `stop`: all sockets are closed */
-  constructor(spec: BackendSpec, limits: BackendLimits, dial: Dial, whenStopped: () => void) {
+  /**
+   * @param whenStopped after `stop` or at the end of `drain`: all sockets are closed
+   * @param generation that of the newest connection which a backend of this id had before
+   */
+  constructor(
+    spec: BackendSpec,
+    limits: BackendLimits,
+    dial: Dial,
+    whenStopped: () => void,
+    generation: Generation = 0,
+  ) {
     this.id = spec.id;
     this.name = spec.name;
     this.target = spec.target;
@@ -69,7 +76,9 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.limits = limits;
     this.address = formatEndpoint(spec.endpoint);
     this.whenStopped = whenStopped;
-    this.set = new ConnectionSet(limits, dial, this);
+    this.dial = dial;
+    this.downSince = limits.clock.now();
+    this.set = new ConnectionSet(limits, dial, this, generation);
   }
 
   // === UpstreamBackend ===
@@ -120,7 +129,9 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
 
   wait(waiter: StreamWaiter): void {
     this.queue.push(waiter);
-    if (this.stopping) this.limits.turn.atEnd(() => this.tellWaiters('closed', removed));
+    const { phase } = this;
+    const hopeless = phase === 'left' || (phase === 'leaving' && this.set.count === 0);
+    if (hopeless) this.limits.turn.atEnd(() => this.tellWaiters('closed', leaving));
     else this.set.connectIfShort();
   }
 
@@ -136,17 +147,51 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.set.connectIfShort();
   }
 
-  /** Takes no more streams, lets those that are open end, then closes. */
-  stop(): void {
-    if (this.stopping) return;
-    this.stopping = true;
-    this.set.stop(removed);
-    this.tellWaiters('closed', removed);
+  /** Changes what may change while it serves. */
+  update({ weight, priority, maxCalls }: BackendSpec): void {
+    const roomier = this.link === 'full';
+    this.weight = weight;
+    this.priority = priority;
+    this.maxCalls = maxCalls;
+    if (roomier && this.link !== 'full') this.limits.onRoom();
   }
 
-  /** Ends all connections now; streams are lost, with these words. */
-  kill(detail: string): void {
-    this.set.kill(detail);
+  /** Is picked no more; what goes on there ends by itself, and those who must go there (sessions) still may, until it has. */
+  drain(): void {
+    if (this.phase !== 'serving') return;
+    this.phase = 'leaving';
+    this.tellWaiters('closed', leaving);
+    this.set.drain(leaving);
+  }
+
+  /** Takes a drain back, also one that had come to its end. */
+  resume(): void {
+    if (this.phase === 'serving') return;
+    this.phase = 'serving';
+    this.overdue = false;
+    if (this.set.resume()) return;
+    this.downSince = this.limits.clock.now();
+    this.set = new ConnectionSet(this.limits, this.dial, this, this.set.generation);
+    this.set.connectIfShort();
+  }
+
+  /** Takes no more streams, lets those that are open end, then closes. */
+  stop(): void {
+    if (this.phase === 'left') return;
+    this.phase = 'left';
+    this.set.stop(leaving);
+    this.tellWaiters('closed', leaving);
+  }
+
+  /** Ends all connections now: streams are lost in this turn, with these words. */
+  lose(detail: string): void {
+    this.set.lose(detail);
+  }
+
+  /** The time that its last calls had is over: see UpstreamBackend.overdue. */
+  expire(detail: string): void {
+    this.overdue = true;
+    this.set.lose(detail);
   }
 
   // === ConnectionSetOwner ===
@@ -157,7 +202,11 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
 
   onRoom(): void {
     // What a waiter does with its stream may free another: the loop that runs already sees it.
-    if (this.serving || this.queue.size === 0) return;
+    if (this.serving) return;
+    if (this.queue.size === 0) {
+      if (this.maxCalls !== null) this.limits.onRoom();
+      return;
+    }
     this.serving = true;
     const before = this.queue.size;
     try {
@@ -180,10 +229,14 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
 
   onChange(event: BackendChange['event'], generation: Generation, detail: string, retryIn: number | null): void {
     const { id, name, address } = this;
+    if (event === 'connected') this.downSince = null;
+    else if (this.set.count === 0) this.downSince ??= this.limits.clock.now();
     this.limits.onStateChange({ id, name, address, event, generation, detail: this.words(detail), retryIn });
   }
 
   onStopped(): void {
+    this.phase = 'left';
+    this.downSince ??= this.limits.clock.now();
     this.whenStopped();
   }
 

@@ -1,3 +1,5 @@
+import { codeOf, isTlsCode, type TlsFault, tlsFault } from '../http2/tls-fault.js';
+
 /** What Node says of a socket that could not be connected, in words; those without an entry keep Node's own. */
 const causes: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connect refused'],
@@ -9,18 +11,7 @@ const causes: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'connect failed: permission denied'],
   ['EADDRNOTAVAIL', 'connect failed: no local address or port is free'],
   ['EMFILE', 'connect failed: this process has too many open files'],
-  ['EPROTO', 'the TLS handshake failed'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'the TLS handshake failed: the backend does not speak TLS'],
-  ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'the backend refuses HTTP/2 over TLS (ALPN h2)'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', "the backend's certificate is for another name; see --backend-server-name"],
-  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'the backend asks for a certificate; see --backend-cert'],
-  ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'the backend refuses the TLS handshake; it may ask for --backend-cert'],
-  ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'the backend does not know the issuer of our certificate; see --backend-cert'],
-  ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', 'the backend refuses our certificate; see --backend-cert'],
-  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN', 'the backend refuses our certificate; see --backend-cert'],
-  ['ERR_SSL_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE', 'the backend refuses our certificate: it is not one for clients'],
-  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', 'the backend refuses our certificate: it has expired'],
-  ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'the backend speaks no TLS version from 1.2 on'],
   ['CERT_NOT_YET_VALID', "the backend's certificate is not valid yet"],
   ['INVALID_PURPOSE', "the backend's certificate is not one for servers"],
   ['CERT_HAS_EXPIRED', "the backend's certificate has expired"],
@@ -30,16 +21,29 @@ const causes: ReadonlyMap<string, string> = new Map([
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', "the backend's certificate has an unknown issuer; see --backend-ca"],
 ]);
 
+/** What a backend and we cannot agree on in the TLS handshake. */
+const faultWords: Readonly<Record<TlsFault, string>> = {
+  notTls: 'the TLS handshake failed: the backend does not speak TLS',
+  version: 'the backend speaks no TLS version from 1.2 on',
+  protocol: 'the backend refuses HTTP/2 over TLS (ALPN h2)',
+  certificateMissing: 'the backend asks for a certificate; see --backend-cert',
+  issuerUnknown: 'the backend does not know the issuer of our certificate; see --backend-cert',
+  certificateExpired: 'the backend refuses our certificate: it has expired; see --backend-cert',
+  certificateRevoked: 'the backend refuses our certificate: it has been revoked; see --backend-cert',
+  certificateUnsupported: 'the backend refuses our certificate: it is not one for clients; see --backend-cert',
+  certificateRefused: 'the backend refuses our certificate; see --backend-cert',
+  handshakeRefused: 'the backend refuses the TLS handshake; it may ask for --backend-cert',
+  damaged: 'the TLS handshake failed: its records were damaged on the way',
+};
+
 /** A connect's error as `connect refused (ECONNREFUSED)`. */
 export function describeConnectError(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = codeOf(error);
   if (code === '') return `connect failed: ${error.message}`;
-  const cause = causes.get(code);
+  const fault = tlsFault(code);
+  const cause = fault === null ? causes.get(code) : faultWords[fault];
   if (cause !== undefined) return `${cause} (${code})`;
-  // OpenSSL's messages hold addresses and the names of its source files.
-  return code.startsWith('ERR_SSL_')
-    ? `the TLS handshake failed (${code})`
-    : `connect failed: ${error.message} (${code})`;
+  return isTlsCode(code) ? `the TLS handshake failed (${code})` : `connect failed: ${error.message} (${code})`;
 }
 
 /** A backend that goes away in the TLS handshake without a word of TLS, as cleartext servers do. */

@@ -3,6 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { createConnection } from '../http2/connection.js';
 import { bindSocket, type SocketBinding } from '../http2/socket.js';
+import { codeOf } from '../http2/tls-fault.js';
 import { ErrorCode, type Http2Settings } from '../http2/types.js';
 import type { Alarms, Clock, Turn } from '../runtime/ports.js';
 import { describeConnectError, foreignAnswer, leftHandshake, silentEnd } from './connect-error.js';
@@ -116,7 +117,7 @@ class SocketLink implements Link {
   /** What its first bytes tell in cleartext, if they are not HTTP/2. */
   private foreign: string | null = null;
   private readonly onError = (error: Error): void => {
-    const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+    const code = codeOf(error);
     const { stage } = this;
     this.left ||= code === 'ECONNRESET';
     // A TLS 1.3 backend judges our certificate when the handshake is over for us.

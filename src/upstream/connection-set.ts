@@ -45,6 +45,7 @@ const streamIdentifiers = 2 ** 30;
 const successionReserve = 1000;
 /** A connection that lived this long (ms) was of use, even if it carried no call. */
 const usefulLife = 1000;
+const drained = 'the last call there has ended';
 /** A connection beyond the first that no call used for this long (ms), or up to twice as long, is closed. */
 const spareIdle = 750;
 
@@ -54,7 +55,7 @@ const spareIdle = 750;
  */
 export class ConnectionSet {
   /** Of the newest connection that came up. */
-  generation: Generation = 0;
+  generation: Generation;
   /** Why the last connection or connect ended; null while nothing went wrong since one came up. */
   lastError: string | null = null;
 
@@ -71,13 +72,17 @@ export class ConnectionSet {
   private hold: AlarmHandle | null = null;
   private spareAlarm: AlarmHandle | null = null;
   private stopping = false;
+  /** No further connections; those that are up serve until their last stream has ended. */
+  private draining = false;
   /** Null: no PINGs. */
   private readonly watching: (KeepaliveHome & { keepalive: KeepaliveLimits }) | null;
   /** Streams per connection, and how many of them are opened before a successor is connected. */
   private readonly lastStream: number;
   private readonly successionAt: number;
 
-  constructor(limits: ConnectionLimits, dial: Dial, owner: ConnectionSetOwner) {
+  /** @param generation that of the backend's newest connection so far */
+  constructor(limits: ConnectionLimits, dial: Dial, owner: ConnectionSetOwner, generation: Generation) {
+    this.generation = generation;
     this.limits = limits;
     this.dial = dial;
     this.owner = owner;
@@ -91,7 +96,7 @@ export class ConnectionSet {
   // === What it is like ===
 
   get state(): 'ready' | 'idle' | 'connecting' | 'backoff' {
-    if (this.stopping) return 'backoff';
+    if (this.stopping || this.draining) return 'backoff';
     // A connection that has just failed is not ready, though its socket has not said so yet.
     for (const { connection } of this.up) if (connection?.ready) return 'ready';
     if (this.hold !== null || this.pace.failing) return 'backoff';
@@ -134,7 +139,7 @@ export class ConnectionSet {
 
   /** Connects once more, where none is up or the streams of all are taken and somebody waits; one connect at a time. */
   connectIfShort(): void {
-    if (this.stopping || this.connecting !== null || this.hold !== null) return;
+    if (this.stopping || this.draining || this.connecting !== null || this.hold !== null) return;
     const { up, owner, limits } = this;
     if (up.every((slot) => this.isLeaving(slot))) {
       this.connect();
@@ -145,25 +150,44 @@ export class ConnectionSet {
     if (crowded && up.length < limits.backendConnections) this.connect();
   }
 
+  /** Connects no more, and stops when the last stream has ended. Until then `open` gives streams on what is up. */
+  drain(why: string): void {
+    if (this.stopping || this.draining) return;
+    this.draining = true;
+    this.giveUpConnecting(why);
+    if (this.openStreams === 0) this.stop(why);
+  }
+
+  /** Takes a drain back. False: it had come to its end. */
+  resume(): boolean {
+    if (this.stopping) return false;
+    this.draining = false;
+    this.connectIfShort();
+    return true;
+  }
+
   /** Takes no more streams, lets those that are open end, then closes. */
   stop(why: string): void {
     if (this.stopping) return;
     this.stopping = true;
-    this.clearHold();
+    this.giveUpConnecting(why);
     this.clear(this.spareAlarm);
-    const { connecting } = this;
-    if (connecting !== null) {
-      this.connecting = null;
-      this.bury(connecting);
-      connecting.link.destroy(why);
-    }
     for (const slot of this.up.splice(0)) this.retire(slot);
     if (this.slots.length === 0) this.owner.onStopped();
   }
 
-  /** Ends all connections now; streams are lost, with these words. */
-  kill(detail: string): void {
-    for (const slot of [...this.slots]) slot.link.destroy(detail);
+  /** Ends all connections now; streams are lost in this turn, with these words. */
+  lose(detail: string): void {
+    for (const slot of [...this.slots]) this.cut(slot, detail);
+  }
+
+  private giveUpConnecting(why: string): void {
+    this.clearHold();
+    const { connecting } = this;
+    if (connecting === null) return;
+    this.connecting = null;
+    this.bury(connecting);
+    connecting.link.destroy(why);
   }
 
   // === Connects ===
@@ -234,6 +258,7 @@ export class ConnectionSet {
   // === A link's events ===
 
   private onStreamClosed(slot: Slot): void {
+    if (this.draining && !this.stopping && this.openStreams === 0) this.stop(drained);
     if (slot.phase === 'up') {
       // While the connection is being lost its streams close as well: that is no use it was of.
       if (!slot.connection?.ready) return;
@@ -300,7 +325,9 @@ export class ConnectionSet {
     this.fail(slot, detail);
     if (slot.phase === 'retired') this.report('closed', slot.generation, detail);
     this.slots.splice(this.slots.indexOf(slot), 1);
-    if (this.stopping && this.slots.length === 0) this.owner.onStopped();
+    if (this.slots.length > 0) return;
+    if (this.stopping) this.owner.onStopped();
+    else if (this.draining) this.stop(drained);
   }
 
   // === A connection's end ===
@@ -362,7 +389,7 @@ export class ConnectionSet {
 
   private holdFor(ms: number): void {
     this.clearHold();
-    if (ms <= 0) return;
+    if (ms <= 0 || this.draining || this.stopping) return;
     const { alarms, clock } = this.limits;
     this.hold = alarms.set(clock.now() + ms, () => {
       this.hold = null;

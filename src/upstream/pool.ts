@@ -1,9 +1,11 @@
+import type { BackendId } from '../grpc/backend-id.js';
 import type { Http2Settings } from '../http2/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
-import { Backend, type BackendLimits, type BackendSpec } from './backend.js';
-import { type BackendTls, createConnector } from './connect.js';
+import { Backend, type BackendLimits } from './backend.js';
+import { type BackendTls, type Connector, createConnector } from './connect.js';
+import { formatEndpoint } from './endpoint.js';
 import { RoomWaiters } from './room-waiters.js';
-import type { UpstreamPool } from './types.js';
+import type { BackendSpec, Generation, UpstreamPool } from './types.js';
 
 /** Times in milliseconds. See the contract's flags of the same names. */
 export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
@@ -14,6 +16,8 @@ export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly tls: BackendTls | null;
   /** See SocketOptions.headerTimeout. */
   readonly headerTimeout?: number;
+  /** What calls in flight get on a backend that leaves. */
+  readonly drainTimeout: number;
 }
 
 /** A pool whose connections are real. */
@@ -22,14 +26,28 @@ export interface ConnectedPool extends UpstreamPool {
   secure(tls: BackendTls): void;
 }
 
+/** A backend, and how it leaves. */
+interface Member {
+  readonly backend: Backend;
+  /** It is no longer wanted: gone when what goes on there has ended. */
+  removed: boolean;
+  overdueAt: AlarmHandle | null;
+}
+
+/** Backends that left whose generation is remembered, so that one that comes back is a new one. */
+const remembered = 10_000;
+
 /** All backends, each with connections of its own. Throws where the TLS texts are no certificates or keys. */
-export function createUpstreamPool(options: UpstreamPoolOptions): ConnectedPool {
-  const { alarms, clock } = options;
-  const connector = createConnector(options);
-  let running = options.backends.length;
-  let onAllStopped: (() => void) | null = null;
-  let stopped: Promise<void> | null = null;
-  const waiters = new RoomWaiters(() => backends, options.turn, options.queueLimit * options.backends.length);
+export function createUpstreamPool(
+  options: UpstreamPoolOptions,
+  connector: Connector = createConnector(options),
+): ConnectedPool {
+  const { alarms, clock, queueLimit } = options;
+  const waiters = new RoomWaiters(
+    () => backends,
+    options.turn,
+    () => queueLimit * Math.max(1, backends.length),
+  );
   const limits: BackendLimits = {
     ...options,
     onStateChange(change) {
@@ -38,42 +56,153 @@ export function createUpstreamPool(options: UpstreamPoolOptions): ConnectedPool 
     },
     onRoom: () => waiters.tell(),
   };
-  const backends: readonly Backend[] = options.backends.map(
-    (spec) =>
-      new Backend(spec, limits, connector.dialOf(spec.endpoint), () => {
-        running -= 1;
-        if (running === 0) onAllStopped?.();
-      }),
-  );
-  const byId = new Map(backends.map((backend) => [backend.id, backend]));
+  /** All whose sockets are not closed, those included that another of the same id has replaced. */
+  const members = new Set<Member>();
+  /** By id, in the order of the specs; those that were removed come last. */
+  const byId = new Map<BackendId, Member>();
+  const generations = new Map<BackendId, Generation>();
+  let backends: readonly Backend[] = [];
+  let started = false;
+  let stopping = false;
+  let stopped: Promise<void> | null = null;
+  let onAllStopped: (() => void) | null = null;
+
+  function add(spec: BackendSpec, generation: Generation): Member {
+    const backend = new Backend(spec, limits, connector.dialOf(spec.endpoint), () => onStopped(member), generation);
+    const member: Member = { backend, removed: false, overdueAt: null };
+    members.add(member);
+    if (started) backend.start();
+    return member;
+  }
+
+  function leave(member: Member): void {
+    const { backend } = member;
+    if (backend.phase !== 'serving') return;
+    member.overdueAt = alarms.set(clock.now() + options.drainTimeout, () => {
+      member.overdueAt = null;
+      backend.expire('drain timeout: the call did not end in time');
+    });
+    backend.drain();
+  }
+
+  function onStopped(member: Member): void {
+    const { backend } = member;
+    forgetOverdue(member);
+    if (member.removed || stopping) members.delete(member);
+    if (member.removed && byId.get(backend.id) === member) {
+      byId.delete(backend.id);
+      if (generations.size < remembered) generations.set(backend.id, backend.generation);
+      list();
+    }
+    if (members.size === 0) onAllStopped?.();
+  }
+
+  function forgetOverdue(member: Member): void {
+    if (member.overdueAt !== null) alarms.cancel(member.overdueAt);
+    member.overdueAt = null;
+  }
+
+  /** Who looks at the array sees that it is another one. */
+  function list(): void {
+    backends = [...byId.values()].map(({ backend }) => backend);
+  }
+
+  function apply(specs: readonly BackendSpec[]): void {
+    if (stopping) return;
+    const before = new Map(byId);
+    byId.clear();
+    const leaving: Member[] = [];
+    for (const spec of specs) {
+      const known = before.get(spec.id);
+      before.delete(spec.id);
+      if (known !== undefined && isSame(known.backend, spec)) {
+        byId.set(spec.id, known);
+        known.backend.update(spec);
+        if (known.removed) {
+          known.removed = false;
+          forgetOverdue(known);
+          known.backend.resume();
+        }
+        continue;
+      }
+      const generation = known?.backend.generation ?? generations.get(spec.id) ?? 0;
+      generations.delete(spec.id);
+      byId.set(spec.id, add(spec, generation));
+      if (known !== undefined) leaving.push(known);
+    }
+    for (const [id, member] of before) {
+      byId.set(id, member);
+      leaving.push(member);
+    }
+    list();
+    for (const member of leaving) {
+      member.removed = true;
+      // One that had been drained before has no socket left to wait for.
+      if (member.backend.phase === 'left') onStopped(member);
+      else leave(member);
+    }
+    waiters.tell();
+  }
 
   function stop(graceMs: number): Promise<void> {
-    if (running === 0) return Promise.resolve();
+    if (members.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const grace: AlarmHandle = alarms.set(clock.now() + graceMs, () => {
-        for (const backend of backends) backend.kill('drain timeout: the call did not end in time');
+        for (const { backend } of members) backend.lose('drain timeout: the call did not end in time');
         resolve();
       });
       onAllStopped = () => {
         alarms.cancel(grace);
         resolve();
       };
-      for (const backend of backends) backend.stop();
+      for (const member of [...members]) {
+        if (member.backend.phase === 'left') onStopped(member);
+        else member.backend.stop();
+      }
     });
   }
 
+  apply(options.backends);
   return {
-    backends,
-    get: (id) => byId.get(id),
+    get backends() {
+      return backends;
+    },
+    get: (id) => byId.get(id)?.backend,
     onceRoom: (listener) => waiters.add(listener),
     forget: (listener) => waiters.forget(listener),
     secure: (tls) => connector.secure(tls),
+    apply,
     start() {
-      for (const backend of backends) backend.start();
+      started = true;
+      for (const { backend } of members) backend.start();
+    },
+    drain(id) {
+      const member = byId.get(id);
+      if (member !== undefined) leave(member);
+      return member !== undefined;
+    },
+    resume(id) {
+      const member = byId.get(id);
+      if (member === undefined || member.removed) return false;
+      forgetOverdue(member);
+      member.backend.resume();
+      return true;
+    },
+    lose(id, detail) {
+      const member = byId.get(id);
+      member?.backend.lose(detail);
+      return member !== undefined;
     },
     stop(graceMs) {
+      stopping = true;
       stopped ??= stop(graceMs);
       return stopped;
     },
   };
+}
+
+function isSame(backend: Backend, { name, target, endpoint }: BackendSpec): boolean {
+  return (
+    backend.name === name && backend.target === target && formatEndpoint(backend.endpoint) === formatEndpoint(endpoint)
+  );
 }

@@ -6,10 +6,10 @@ export class RoomWaiters {
   private readonly waiting = new Set<() => void>();
   private readonly backends: () => readonly Pick<UpstreamBackend, 'link'>[];
   private readonly turn: Turn;
-  private readonly limit: number;
+  private readonly limit: () => number;
 
   /** @param limit waiters, at most */
-  constructor(backends: () => readonly Pick<UpstreamBackend, 'link'>[], turn: Turn, limit: number) {
+  constructor(backends: () => readonly Pick<UpstreamBackend, 'link'>[], turn: Turn, limit: () => number) {
     this.backends = backends;
     this.turn = turn;
     this.limit = limit;
@@ -22,7 +22,7 @@ export class RoomWaiters {
 
   /** False: as many wait as may. */
   add(listener: () => void): boolean {
-    if (this.waiting.size >= this.limit) return false;
+    if (this.waiting.size >= this.limit()) return false;
     this.waiting.add(listener);
     return true;
   }

@@ -50,6 +50,17 @@ export interface UpstreamBackend {
   readonly weight: number;
   /** 0 to 9, lower used first. */
   readonly priority: number;
+  /** Calls in flight there, at most; null: no limit. */
+  readonly maxCalls: number | null;
+  /**
+   * serving; leaving: removed or drained, it is picked no more and what goes on there ends by itself; left: that is over, its
+   * connections are closed.
+   */
+  readonly phase: 'serving' | 'leaving' | 'left';
+  /** It is leaving, and the time that its calls had is over: those left end `drain_timeout` (D35). */
+  readonly overdue: boolean;
+  /** Since when no connection is up (clock ms); null while one is. */
+  readonly downSince: number | null;
   /** Why the last connection or connect ended, in words; null while nothing went wrong since one came up. */
   readonly lastError: string | null;
   /** When the next connect is due (clock ms) in backoff; null otherwise. */
@@ -85,8 +96,24 @@ export interface BackendChange {
   readonly retryIn: number | null;
 }
 
+/** Which backend. */
+export interface BackendSpec {
+  readonly id: BackendId;
+  /** Shared by a group's members. */
+  readonly name: string;
+  readonly target: string;
+  readonly endpoint: Endpoint;
+  /** 1 to 1000. */
+  readonly weight: number;
+  /** 0 to 9, lower used first. */
+  readonly priority: number;
+  /** Calls in flight there, at most; null: no limit. */
+  readonly maxCalls: number | null;
+}
+
 /** All backends. */
 export interface UpstreamPool {
+  /** In the order of the specs, those that are leaving included; another array whenever one is added or gone. */
   readonly backends: readonly UpstreamBackend[];
   get(id: BackendId): UpstreamBackend | undefined;
   /**
@@ -99,6 +126,17 @@ export interface UpstreamPool {
   forget(listener: () => void): void;
   /** Opens the connections. */
   start(): void;
+  /**
+   * Makes the set what the specs say, by id: new ones are connected and used at once, missing ones leave (D35), one at another
+   * address is another backend of the same name. Ids are distinct.
+   */
+  apply(specs: readonly BackendSpec[]): void;
+  /** It is picked no more and keeps what it has until that ends; a session's calls still go there. False: it is not known. */
+  drain(id: BackendId): boolean;
+  /** Takes a drain back. False: it is not known, or was removed. */
+  resume(id: BackendId): boolean;
+  /** Its connections end in this turn, and it is connected to anew. False: it is not known. */
+  lose(id: BackendId, detail: string): boolean;
   /** Lets open streams end, takes no new ones; resolves when all connections are closed, at the latest after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }

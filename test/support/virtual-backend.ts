@@ -7,8 +7,9 @@ import {
   type StreamEnd,
   type StreamEvents,
 } from '../../src/http2/types.js';
-import { Backend, type BackendLimits, type BackendSpec } from '../../src/upstream/backend.js';
+import { Backend, type BackendLimits } from '../../src/upstream/backend.js';
 import type { Link, LinkEvents } from '../../src/upstream/link.js';
+import type { BackendSpec } from '../../src/upstream/types.js';
 import { BackendTap, type CallLog, callKey, firstOf, linesOf } from './call-log.js';
 import type { BackendPlan, Outcome } from './call-script.js';
 import { frameMessage, headerLines, trailerLines, trailersOnlyLines } from './grpc-lines.js';

@@ -129,7 +129,7 @@ export class VirtualProxy {
       },
     };
     const all = (): readonly UpstreamBackend[] => this.backends.map(({ upstream }) => upstream);
-    this.roomWaiters = new RoomWaiters(all, time.turn, limits.queue * script.backends.length);
+    this.roomWaiters = new RoomWaiters(all, time.turn, () => limits.queue * script.backends.length);
     this.backends = script.backends.map(
       (plan, i) =>
         new VirtualBackend(
@@ -227,6 +227,10 @@ export class VirtualProxy {
       start: () => {
         for (const backend of backends) backend.start();
       },
+      apply: () => {},
+      drain: () => false,
+      resume: () => false,
+      lose: () => false,
       stop: () => Promise.resolve(),
     };
   }

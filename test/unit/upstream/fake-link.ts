@@ -203,6 +203,9 @@ export class Scene {
         name: 'b1',
         target: '127.0.0.1:50052',
         endpoint: { kind: 'tcp', host: '127.0.0.1', port: 50_052 },
+        weight: 1,
+        priority: 0,
+        maxCalls: null,
       },
       {
         connectTimeout: 2000,

@@ -150,7 +150,7 @@ class Run {
   end(): void {
     const { scene } = this;
     scene.backend.stop();
-    scene.backend.kill('end');
+    scene.backend.lose('end');
     for (const link of scene.links) this.close(link);
     scene.time.endTurn();
     expect(scene.stopped).toBe(1);

@@ -385,19 +385,19 @@ describe('stop', () => {
     scene.call();
     const waiting = scene.call();
     scene.backend.stop();
-    expect(waiting.heard).toEqual([`failed: closed: ${at}: the backend is being removed`]);
+    expect(waiting.heard).toEqual([`failed: closed: ${at}: the backend takes no more calls`]);
     const late = scene.call();
     expect(late.heard).toEqual([]);
     expect(scene.backend.link).toBe('backoff');
     scene.time.endTurn();
-    expect(late.heard).toEqual([`failed: closed: ${at}: the backend is being removed`]);
+    expect(late.heard).toEqual([`failed: closed: ${at}: the backend takes no more calls`]);
   });
 
   it('ends a connect under way, and a wait for the next one', () => {
     const connecting = new Scene();
     connecting.backend.start();
     connecting.backend.stop();
-    expect(connecting.link(0).asked).toEqual(['destroy: the backend is being removed']);
+    expect(connecting.link(0).asked).toEqual(['destroy: the backend takes no more calls']);
     connecting.link(0).close('closed');
     expect(connecting.stopped).toBe(1);
     const waiting = new Scene();
@@ -411,11 +411,11 @@ describe('stop', () => {
     }
   });
 
-  it('kill ends streams that are still open', () => {
+  it('lose ends streams that are still open', () => {
     const scene = Scene.up();
     const caller = scene.call();
     scene.backend.stop();
-    scene.backend.kill('too late');
+    scene.backend.lose('too late');
     expect(caller.heard).toEqual(['opened', 'end: lost']);
     expect(scene.link(0).asked).toContain('destroy: too late');
   });
