@@ -36,10 +36,10 @@ export class Faults {
 
   /** A frame that carries nothing for a call. Where no credit is left for it, the connection ends (RFC 9113 10.5). */
   spend(cause: FloodCause, credits = 1): boolean {
-    if (this.budget.spend(credits)) return true;
+    if (this.budget.spend(cause, credits)) return true;
     return this.connection(
       ErrorCode.ENHANCE_YOUR_CALM,
-      `too many frames that carry nothing for a call, the last of them ${cause}`,
+      `too many frames that carry nothing for a call: ${this.budget.account}`,
     );
   }
 

@@ -27,6 +27,8 @@ const perDataFrame = 4;
 const earlyReset = 6;
 /** How long a stream is young (ms). */
 const young = 1000;
+/** How many kinds of frames the words for a flood name. */
+const told = 2;
 
 /**
  * What one peer may still send that carries nothing for a call (design §5). Such a frame spends a credit; time, calls and
@@ -39,6 +41,10 @@ export class FloodBudget {
   /** When the bytes were read that are being taken (clock ms). */
   now = 0;
   private readonly size: number;
+  /** What was spent on since the credits were last whole, and how often: the first `kinds` of each. */
+  private readonly causes: FloodCause[] = [];
+  private readonly counts: number[] = [];
+  private kinds = 0;
 
   /** @param size the most credits there can be, and what a connection begins with */
   constructor(size: number) {
@@ -54,9 +60,21 @@ export class FloodBudget {
   }
 
   /** @returns false where there was too little left */
-  spend(credits: number): boolean {
+  spend(cause: FloodCause, credits = 1): boolean {
+    if (this.credits >= this.size) this.kinds = 0;
+    this.count(cause);
     this.credits -= credits;
     return this.credits >= 0;
+  }
+
+  /** What took most of the credits since they were last whole, for people: `9874 WINDOW_UPDATE and 21 PING`. */
+  get account(): string {
+    const spent = this.causes.slice(0, this.kinds).map((cause, i) => ({ cause, count: this.counts[i] ?? 0 }));
+    return spent
+      .sort((a, b) => b.count - a.count)
+      .slice(0, told)
+      .map(({ cause, count }) => `${count} ${cause}`)
+      .join(' and ');
   }
 
   /** A call is over, both ways. */
@@ -72,6 +90,18 @@ export class FloodBudget {
   /** What the reset of a stream costs that the peer opened at `openedAt` (clock ms). */
   resetCost(openedAt: number, answered: boolean): number {
     return !answered && this.now - openedAt <= young ? earlyReset : 1;
+  }
+
+  /** Few kinds come from one peer: a search is cheaper than a map, and this is done for each WINDOW_UPDATE of honest ones. */
+  private count(cause: FloodCause): void {
+    for (let i = 0; i < this.kinds; i += 1) {
+      if (this.causes[i] !== cause) continue;
+      this.counts[i] = (this.counts[i] ?? 0) + 1;
+      return;
+    }
+    this.causes[this.kinds] = cause;
+    this.counts[this.kinds] = 1;
+    this.kinds += 1;
   }
 
   private earn(credits: number): void {

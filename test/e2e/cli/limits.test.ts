@@ -45,7 +45,7 @@ describe('--flood-budget', () => {
     expect(await program.line(({ msg }) => /client refused/.test(String(msg)))).toMatchObject({
       level: 40,
       peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
-      msg: expect.stringMatching(/frames that carry nothing for a call, the last of them PING$/),
+      msg: expect.stringMatching(/frames that carry nothing for a call: \d+ PING/),
     });
     await other.ping();
     await other.close();

@@ -5,13 +5,13 @@ import { FloodBudget } from '../../../src/http2/flood-budget.js';
 function empty(size = 10_000): FloodBudget {
   const budget = new FloodBudget(size);
   budget.advance(1000);
-  expect(budget.spend(size)).toBe(true);
+  expect(budget.spend('PING', size)).toBe(true);
   return budget;
 }
 
 describe('what is spent', () => {
   it('ends at the size, and the first frame over it is told', () => {
-    expect(empty().spend(1)).toBe(false);
+    expect(empty().spend('WINDOW_UPDATE')).toBe(false);
   });
 
   it('a reset costs six while its stream is young and unanswered, else one', () => {
@@ -21,6 +21,24 @@ describe('what is spent', () => {
     expect(budget.resetCost(4000, false)).toBe(6);
     expect(budget.resetCost(3999, false)).toBe(1);
     expect(budget.resetCost(5000, true)).toBe(1);
+  });
+});
+
+describe('the account of a flood', () => {
+  it('names the two kinds that came most, with their counts', () => {
+    const budget = new FloodBudget(100);
+    for (let i = 0; i < 20; i += 1) budget.spend('PRIORITY');
+    budget.spend('PING');
+    for (let i = 0; i < 9; i += 1) budget.spend('RST_STREAM', 6);
+    expect(budget.account).toBe('20 PRIORITY and 9 RST_STREAM');
+  });
+
+  it('begins anew when all credits are there again: what an honest hour sent is no part of it', () => {
+    const budget = new FloodBudget(100);
+    for (let i = 0; i < 90; i += 1) budget.spend('WINDOW_UPDATE');
+    budget.advance(1000);
+    for (let i = 0; i < 101; i += 1) budget.spend('PING');
+    expect(budget.account).toBe('101 PING');
   });
 });
 
@@ -66,7 +84,7 @@ describe('honest peers', () => {
     const budget = new FloodBudget(10_000);
     for (const at of [0, 30_000]) {
       budget.advance(at);
-      for (let i = 0; i < 1000; i += 1) expect(budget.spend(budget.resetCost(at, false))).toBe(true);
+      for (let i = 0; i < 1000; i += 1) expect(budget.spend('RST_STREAM', budget.resetCost(at, false))).toBe(true);
     }
   });
 
@@ -74,7 +92,7 @@ describe('honest peers', () => {
     const budget = new FloodBudget(10_000);
     for (let round = 1; round <= 100; round += 1) {
       for (let i = 0; i < 400; i += 1) budget.dataPassed(16_384);
-      for (let i = 0; i < 766; i += 1) expect(budget.spend(1)).toBe(true);
+      for (let i = 0; i < 766; i += 1) expect(budget.spend('WINDOW_UPDATE')).toBe(true);
       budget.advance(round * 2000);
     }
     expect(budget.credits).toBeGreaterThan(9600);
@@ -84,14 +102,15 @@ describe('honest peers', () => {
     const budget = new FloodBudget(10_000);
     for (let i = 0; i < 100_000; i += 1) {
       budget.dataPassed(20);
-      expect(budget.spend(3)).toBe(true);
+      expect(budget.spend('WINDOW_UPDATE', 3)).toBe(true);
     }
   });
 
   it('hedging clients that cancel three attempts for each that is answered', () => {
     const budget = new FloodBudget(10_000);
     for (let i = 0; i < 100_000; i += 1) {
-      for (let loser = 0; loser < 3; loser += 1) expect(budget.spend(budget.resetCost(0, false))).toBe(true);
+      for (let loser = 0; loser < 3; loser += 1)
+        expect(budget.spend('RST_STREAM', budget.resetCost(0, false))).toBe(true);
       budget.callCompleted();
     }
   });
