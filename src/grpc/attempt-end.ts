@@ -1,11 +1,12 @@
-import type { AttemptEnd, EndedBy, Pushback, Reach } from './attempt-facts.js';
+import type { AttemptEnd, EndedBy, Pushback, Reach, WireSign } from './attempt-facts.js';
 import { isGrpcContentType } from './content-type.js';
 import { statusOfHttp } from './http-status.js';
 import { contentTypeGrpc, field, httpOk, statusField } from './known-fields.js';
 import type { MetadataField } from './metadata.js';
 import { encodeMessage } from './percent.js';
 import { neverAgain, noPushback, parsePushback, pushbackName, readPushback } from './pushback.js';
-import { refusedStream, resetCodeName, statusOfReset } from './reset-code.js';
+import { cancelled, refusedStream, resetCodeName, statusOfReset } from './reset-code.js';
+import { readHoldOff, readRetryAfter } from './retry-hint.js';
 import { Status, type StatusCode } from './status.js';
 
 /*
@@ -34,6 +35,15 @@ export type WireEnd =
 
 const initial: HeadersVerdict = { kind: 'initial' };
 
+const stated: WireSign = { kind: 'stated' };
+const unstated: WireSign = { kind: 'unstated' };
+const declined: WireSign = { kind: 'declined' };
+const goneAway: WireSign = { kind: 'goaway' };
+const reset: WireSign = { kind: 'reset' };
+const broken: WireSign = { kind: 'broken' };
+const lost: WireSign = { kind: 'lost' };
+const own: WireSign = { kind: 'own' };
+
 /** The commonest end, made once. */
 const ok: AttemptEnd = {
   code: Status.OK,
@@ -41,6 +51,7 @@ const ok: AttemptEnd = {
   reach: 'processed',
   pushback: noPushback,
   by: 'backend',
+  sign: stated,
 };
 
 const maxShown = 64;
@@ -78,6 +89,7 @@ export function judgeHeaders(fields: readonly MetadataField[], endStream: boolea
         (end === null ? ' and no grpc-status' : ''),
       'processed',
       'backend',
+      httpSign(httpStatus, fields),
       readPushback(fields),
     ),
     trailers: null,
@@ -96,6 +108,7 @@ export function judgeTrailers(fields: readonly MetadataField[]): AttemptEnd {
       'the backend ended with trailers that have no grpc-status',
       'processed',
       'backend',
+      unstated,
       readPushback(fields),
     )
   );
@@ -121,7 +134,7 @@ export function statedTrailers(fields: readonly MetadataField[], end: AttemptEnd
 
 /** END_STREAM came with DATA: an answer without trailers (PRX-18). */
 export function judgeMissingTrailers(): AttemptEnd {
-  return ended(Status.INTERNAL, 'the backend ended its answer without trailers', 'processed', 'backend');
+  return ended(Status.INTERNAL, 'the backend ended its answer without trailers', 'processed', 'backend', unstated);
 }
 
 /**
@@ -138,16 +151,18 @@ function judgeWireEnd(end: WireEnd): AttemptEnd {
   switch (end.kind) {
     case 'reset': {
       const detail = `the backend reset the stream with ${resetCodeName(end.code)}`;
-      return ended(statusOfReset(end.code), detail, end.code === refusedStream ? 'refused' : 'processed', 'backend');
+      const sign = end.code === refusedStream || end.code === cancelled ? declined : reset;
+      const reach = end.code === refusedStream ? 'refused' : 'processed';
+      return ended(statusOfReset(end.code), detail, reach, 'backend', sign);
     }
     case 'goaway': {
       // Above the last id nothing was processed, whatever the code (RFC 9113 6.8; DIS-25).
       const detail = `the backend's connection is going away (${resetCodeName(end.code)}) and did not take the stream`;
-      return ended(Status.UNAVAILABLE, detail, 'refused', 'backend');
+      return ended(Status.UNAVAILABLE, detail, 'refused', 'backend', goneAway);
     }
     case 'streamError': {
       const detail = `the backend broke HTTP/2 on the stream, which was reset with ${resetCodeName(end.code)}: ${end.detail}`;
-      return ended(Status.INTERNAL, detail, 'processed', 'backend');
+      return ended(Status.INTERNAL, detail, 'processed', 'backend', broken);
     }
     case 'headersTooLarge':
       return ended(
@@ -155,10 +170,11 @@ function judgeWireEnd(end: WireEnd): AttemptEnd {
         "the backend's metadata is larger than --max-header-list-size",
         'processed',
         'proxy',
+        own,
       );
     case 'lost': {
       const detail = `the connection to the backend was lost: ${end.detail}`;
-      return ended(Status.UNAVAILABLE, detail, end.flushed ? 'processed' : 'unsent', 'loss');
+      return ended(Status.UNAVAILABLE, detail, end.flushed ? 'processed' : 'unsent', 'loss', lost);
     }
     default:
       return end satisfies never;
@@ -167,7 +183,13 @@ function judgeWireEnd(end: WireEnd): AttemptEnd {
 
 /** No backend could be picked or connected (A6, Transparent retries; D12): an ordinary failure, the policy decides. */
 export function unplacedEnd(detail: string): AttemptEnd {
-  return ended(Status.UNAVAILABLE, detail, 'unplaced', 'proxy');
+  return ended(Status.UNAVAILABLE, detail, 'unplaced', 'proxy', own);
+}
+
+/** 429 with a `retry-after` asks for patience; without one it is as much an outage as 503 (D21). */
+function httpSign(httpStatus: string, fields: readonly MetadataField[]): WireSign {
+  const retryAfter = httpStatus === '429' ? fields.find(({ name }) => name === 'retry-after') : undefined;
+  return retryAfter === undefined ? unstated : { kind: 'limited', ms: readRetryAfter(retryAfter.value) };
 }
 
 /** What a backend's trailing metadata says, or null where it has no grpc-status. One pass. */
@@ -198,9 +220,11 @@ function readEnd(fields: readonly MetadataField[]): AttemptEnd | null {
     const detail = statusTwice
       ? 'the backend sent more than one grpc-status'
       : `the backend sent grpc-status ${shown(status)}, which is not a number`;
-    return ended(Status.UNKNOWN, detail, 'processed', 'backend', pushback);
+    return ended(Status.UNKNOWN, detail, 'processed', 'backend', unstated, pushback);
   }
-  return { code, message, reach: 'processed', pushback, by: 'backend' };
+  const holdOff = code === Status.RESOURCE_EXHAUSTED ? readHoldOff(fields, pushback) : undefined;
+  const sign: WireSign = holdOff === undefined ? stated : { kind: 'limited', ms: holdOff };
+  return { code, message, reach: 'processed', pushback, by: 'backend', sign };
 }
 
 /** A grpc-status is decimal digits; any number passes (SM-14). -1 where it is none. */
@@ -235,9 +259,10 @@ function ended(
   detail: string,
   reach: Reach,
   by: EndedBy,
+  sign: WireSign,
   pushback: Pushback = noPushback,
 ): AttemptEnd {
-  return { code, message: encodeMessage(detail), reach, pushback, by };
+  return { code, message: encodeMessage(detail), reach, pushback, by, sign };
 }
 
 /** A backend's text in a message: quoted, escaped, cut. */

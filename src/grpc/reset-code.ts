@@ -21,6 +21,9 @@ const names: readonly string[] = [
 /** RST_STREAM(REFUSED_STREAM): the stream was closed before any processing (RFC 9113 8.7). */
 export const refusedStream = 0x7;
 
+/** RST_STREAM(CANCEL): the sender has no more use for the stream. */
+export const cancelled = 0x8;
+
 /** An HTTP/2 error code in words: its name, or `code 0x2a` for one that RFC 9113 does not know. */
 export function resetCodeName(code: number): string {
   return names[code] ?? `code 0x${code.toString(16)}`;
@@ -31,7 +34,7 @@ export function statusOfReset(code: number): StatusCode {
   switch (code) {
     case refusedStream:
       return Status.UNAVAILABLE;
-    case 0x8: // CANCEL
+    case cancelled:
       return Status.CANCELLED;
     case 0xb: // ENHANCE_YOUR_CALM
       return Status.RESOURCE_EXHAUSTED;

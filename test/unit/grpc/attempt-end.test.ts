@@ -24,6 +24,9 @@ function ended(fields: readonly Pair[], endStream = true) {
   return { ...verdict, code: statusName(verdict.end.code), text: decodeMessage(verdict.end.message) };
 }
 
+/** Of every end that a backend stated. */
+const sign = { kind: 'stated' };
+
 describe('response headers', () => {
   it('are initial metadata where gRPC’s headers do not end the stream', () => {
     for (const type of ['application/grpc', 'application/grpc+proto', 'Application/gRPC;v=1'])
@@ -47,7 +50,7 @@ describe('response headers', () => {
     const fields = lines([...grpc, ['grpc-status', '3'], ['grpc-message', 'bad %25 input'], ['x', '1']]);
     expect(judgeHeaders(fields, true)).toEqual({
       kind: 'end',
-      end: { code: 3, message: 'bad %25 input', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' },
+      end: { code: 3, message: 'bad %25 input', reach: 'processed', pushback: { kind: 'none' }, by: 'backend', sign },
       trailers: fields,
     });
     const verdict = judgeHeaders(fields, true);
@@ -62,6 +65,7 @@ describe('response headers', () => {
       reach: 'processed',
       pushback: { kind: 'none' },
       by: 'backend',
+      sign,
     });
     expect(trailers).toHaveLength(3);
   });
@@ -234,7 +238,7 @@ describe('trailers', () => {
           ['grpc-message', 'gone%21'],
         ]),
       ),
-    ).toEqual({ code: 14, message: 'gone%21', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' });
+    ).toEqual({ code: 14, message: 'gone%21', reach: 'processed', pushback: { kind: 'none' }, by: 'backend', sign });
   });
 
   it('names that only look like gRPC’s say nothing', () => {
@@ -246,7 +250,7 @@ describe('trailers', () => {
         ['grpc-status', '5'],
       ]),
     );
-    expect(end).toEqual({ code: 5, message: '', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' });
+    expect(end).toEqual({ code: 5, message: '', reach: 'processed', pushback: { kind: 'none' }, by: 'backend', sign });
   });
 
   it('SM-42: an OK is OK with a message and a pushback too', () => {
@@ -259,7 +263,14 @@ describe('trailers', () => {
           ['grpc-retry-pushback-ms', '5'],
         ]),
       ),
-    ).toEqual({ code: 0, message: 'fine', reach: 'processed', pushback: { kind: 'after', ms: 5 }, by: 'backend' });
+    ).toEqual({
+      code: 0,
+      message: 'fine',
+      reach: 'processed',
+      pushback: { kind: 'after', ms: 5 },
+      by: 'backend',
+      sign,
+    });
     expect(
       judgeTrailers(
         lines([
@@ -273,7 +284,7 @@ describe('trailers', () => {
 
   it('a plain OK, the commonest end, is one value for good', () => {
     const end = judgeTrailers(lines([['grpc-status', '0']]));
-    expect(end).toEqual({ code: 0, message: '', reach: 'processed', pushback: { kind: 'none' }, by: 'backend' });
+    expect(end).toEqual({ code: 0, message: '', reach: 'processed', pushback: { kind: 'none' }, by: 'backend', sign });
     expect(
       judgeTrailers(
         lines([
@@ -392,6 +403,7 @@ describe('a stream that ended otherwise', () => {
       reach: 'unplaced',
       pushback: { kind: 'none' },
       by: 'proxy',
+      sign: { kind: 'own' },
     });
   });
 });

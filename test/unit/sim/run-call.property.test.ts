@@ -49,7 +49,14 @@ const reaches = fc.oneof(
 const authors = fc.constantFrom<EndedBy>('backend', 'backend', 'loss', 'proxy');
 
 const ends: fc.Arbitrary<AttemptEnd> = fc
-  .record({ code: codes, message: fc.constant(''), reach: reaches, pushback: pushbacks, by: authors })
+  .record({
+    code: codes,
+    message: fc.constant(''),
+    reach: reaches,
+    pushback: pushbacks,
+    by: authors,
+    sign: fc.constant({ kind: 'stated' } as const),
+  })
   .map((end) => (end.reach === 'processed' || end.code !== Status.OK ? end : { ...end, code: Status.UNAVAILABLE }));
 
 const outcomes: fc.Arbitrary<Outcome> = fc
