@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandle, Alarms, Clock, Turn } from '../runtime/ports.js';
+import { describeSocketError } from './socket-error.js';
 import { type ConnectionEvents, ErrorCode, type HeaderField, type Http2Connection, type Http2Stream } from './types.js';
 
 /** What the owner of a connection on a socket hears: the connection's events, without those that the binding serves. */
@@ -89,7 +90,7 @@ class Binding implements SocketBinding, ConnectionEvents {
   start(): void {
     const { socket, connection, options } = this;
     const { clock } = options;
-    socket.on('error', (error) => this.fault(describe(error)));
+    socket.on('error', (error) => this.fault(describeSocketError(error)));
     socket.on('close', () => this.onClose());
     // A peer that half-closes has ended the connection: no stream can go on (RFC 9113 9.1).
     socket.on('end', () => this.onPeerEnd());
@@ -245,20 +246,5 @@ class Binding implements SocketBinding, ConnectionEvents {
     if (this.alarm === null) return;
     this.options.alarms.cancel(this.alarm);
     this.alarm = null;
-  }
-}
-
-/** A socket's error in a few words; its message has the address. */
-function describe(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  switch (code) {
-    case 'ECONNRESET':
-      return 'the connection was reset by the peer';
-    case 'EPIPE':
-      return 'the peer closed the connection';
-    case 'ETIMEDOUT':
-      return 'the connection timed out';
-    default:
-      return `the connection failed: ${error.message}`;
   }
 }

@@ -1,4 +1,5 @@
 import tls from 'node:tls';
+import { codeOf, type TlsFault, tlsFault } from '../http2/tls-fault.js';
 
 /** TLS for clients. PEM texts, already checked. */
 export interface ClientTls {
@@ -39,17 +40,25 @@ const verdicts: ReadonlyMap<string, string> = new Map([
   ['CERT_SIGNATURE_FAILURE', 'is not from a CA in --tls-client-ca, though it says so'],
 ]);
 
-/** What a handshake's error says, in words; those without an entry keep their code. */
+/** What a client and we cannot agree on in the TLS handshake. */
+const faultWords: Readonly<Record<TlsFault, string>> = {
+  notTls: 'spoke something other than TLS on a TLS port',
+  version: 'speaks no TLS version from 1.2 on',
+  protocol: 'did not agree to the ALPN protocol h2',
+  certificateMissing: 'showed no certificate, which --tls-client-ca asks for',
+  issuerUnknown: 'does not trust our certificate: its issuer is unknown there',
+  certificateExpired: 'does not accept our certificate: it has expired',
+  certificateRevoked: 'does not accept our certificate: it has been revoked',
+  certificateUnsupported: 'does not accept our certificate: it is not one for servers',
+  certificateRefused: 'does not accept our certificate',
+  handshakeRefused: 'refuses the TLS handshake',
+  damaged: 'sent TLS records that were damaged on the way',
+};
+
+/** What only a server meets. */
 const causes: ReadonlyMap<string, string> = new Map([
   ['ERR_SSL_HTTP_REQUEST', 'spoke cleartext HTTP on a TLS port'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'spoke something other than TLS on a TLS port'],
-  ['ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE', 'showed no certificate, which --tls-client-ca asks for'],
-  ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'speaks no TLS version from 1.2 on'],
   ['ERR_SSL_NO_SHARED_CIPHER', 'shares no cipher with us'],
-  ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'does not trust our certificate: its issuer is unknown there'],
-  ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', 'does not accept our certificate'],
-  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN', 'does not accept our certificate'],
-  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', 'does not accept our certificate: it has expired'],
 ]);
 
 /**
@@ -60,9 +69,11 @@ const causes: ReadonlyMap<string, string> = new Map([
 export function handshakeProblem(error: Error, socket: tls.TLSSocket, timeout: number): string | null {
   const verdict = verdictOf(socket);
   if (verdict !== '') return `showed a certificate that ${verdicts.get(verdict) ?? `was not accepted (${verdict})`}`;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = codeOf(error);
   if (code === 'ECONNRESET') return null;
   if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return `did not finish its TLS handshake within ${timeout} ms`;
+  const fault = tlsFault(code);
+  if (fault !== null) return faultWords[fault];
   return causes.get(code) ?? (code === '' ? 'the TLS handshake failed' : `the TLS handshake failed (${code})`);
 }
 

@@ -56,10 +56,14 @@ describe('a peer that does not speak HTTP/2', () => {
   });
 
   it.each([
-    ['TLS', Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]), /TLS handshake on a cleartext port/],
-    ['noise', Buffer.from([0, 1, 2, 3, 0xff]), /neither HTTP\/2 nor HTTP\/1\.x/],
-    ['frames without a preface', Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]), /neither HTTP\/2 nor HTTP\/1\.x/],
-  ])('with %s is closed and logged; others feel nothing', async (_what, bytes, words) => {
+    [
+      'TLS-04: with TLS',
+      Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]),
+      /^client refused: began a TLS handshake on a cleartext port; see --tls-cert$/,
+    ],
+    ['with noise', Buffer.from([0, 1, 2, 3, 0xff]), /neither HTTP\/2 nor HTTP\/1\.x/],
+    ['with frames without a preface', Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]), /neither HTTP\/2 nor HTTP\/1\.x/],
+  ])('%s is closed and logged; others feel nothing', async (_what, bytes, words) => {
     const program = await serve(down);
     const port = await program.port();
     const other = await connectRawClient(port);

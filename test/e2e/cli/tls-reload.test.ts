@@ -6,12 +6,13 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type LogLine, type Program, serve } from '../../support/program.js';
+import { behave, startRawBackend } from '../../support/raw-peer.js';
 import { type CertificateName, certificate, privateKey } from '../../support/tls.js';
 
-const ends: (() => void)[] = [];
+const ends: (() => void | Promise<void>)[] = [];
 
-afterEach(() => {
-  for (const end of ends.splice(0).reverse()) end();
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
 });
 
 const down = ['--backend', 'b=127.0.0.1:9'];
@@ -32,7 +33,7 @@ function handshake(port: number, name: CertificateName = 'client'): tls.TLSSocke
     key: privateKey(name),
   });
   socket.on('error', () => {});
-  ends.push(() => socket.destroy());
+  ends.push(() => void socket.destroy());
   return socket;
 }
 
@@ -48,7 +49,7 @@ function saying(words: RegExp): (line: LogLine) => boolean {
 }
 
 describe('certificates that change', () => {
-  it('written one after the other are taken together, without a word about the time between', async () => {
+  it('TLS-17: written one after the other are taken together, without a word about the time between', async () => {
     const program = await serve([...secured, ...down], { files });
     expect(await shown(program)).toBe('server one');
     const session = http2.connect(`https://127.0.0.1:${await program.port()}`, {
@@ -72,7 +73,7 @@ describe('certificates that change', () => {
     expect(program.lines.filter(({ level, event }) => Number(level) > 30 && event === undefined)).toEqual([]);
   });
 
-  it('to a pair that does not fit: told once, those before stay in force until it is mended', async () => {
+  it('TLS-16: to a pair that does not fit: told once, those before stay in force until it is mended', async () => {
     const program = await serve([...secured, ...down], { files });
     await program.line('ready');
     await put(program, 'a.key', privateKey('server-two'));
@@ -90,7 +91,37 @@ describe('certificates that change', () => {
     expect(program.out).not.toContain('PRIVATE KEY');
   });
 
-  it('SIGHUP reads them at once and tells what it found; another CA for clients counts from then on', async () => {
+  it('TLS-16: one that stays half-written is told, and taken when it is whole; a call that is open feels neither', async () => {
+    const backend = await startRawBackend({ onStream: behave.silent });
+    ends.push(() => backend.close());
+    const program = await serve([...secured, '--backend', `b=${backend.address}`], { files });
+    await program.line(({ event }) => event === 'connected');
+    const session = http2.connect(`https://127.0.0.1:${await program.port()}`, {
+      ca: certificate('ca'),
+      cert: certificate('client'),
+      key: privateKey('client'),
+    });
+    ends.push(() => session.destroy());
+    const request = { ':method': 'POST', ':path': '/a.B/C', 'content-type': 'application/grpc', te: 'trailers' };
+    const call = session.request(request);
+    call.end();
+    const attempt = await backend.waitForStream(1);
+
+    const next = certificate('server-two');
+    await put(program, 'a.key', privateKey('server-two'));
+    await put(program, 'a.crt', next.slice(0, next.length / 2));
+    await program.line(saying(/^TLS for clients: the files are of no use, .*--tls-cert a\.crt: /));
+    expect(await shown(program)).toBe('server one');
+    await put(program, 'a.crt', next);
+    await program.line(saying(/^TLS for clients: new files in force: CN=server two/));
+    expect(await shown(program)).toBe('server two');
+
+    const answered = once(call, 'response');
+    attempt.trailersOnly(0);
+    expect((await answered)[0]).toMatchObject({ 'grpc-status': '0', 'hedgerow-backend': 'b' });
+  });
+
+  it('TLS-18: SIGHUP reads them at once and tells what it found; another CA for clients counts from then on', async () => {
     const program = await serve([...secured, ...down], { files });
     await program.line('ready');
     program.signal('SIGHUP');
@@ -107,14 +138,14 @@ describe('certificates that change', () => {
     await once(welcome, 'data');
   });
 
-  it('an expired one is taken, and warned of', async () => {
+  it('TLS-22: an expired one is taken, and warned of', async () => {
     const old = { 'a.crt': certificate('expired'), 'a.key': privateKey('expired') };
     const program = await serve([...secured, ...down], { files: { ...files, ...old } });
     await program.line(saying(/^--tls-cert a\.crt: the certificate has expired, on Jan {2}1 .* 2021/));
     await program.line('ready');
   });
 
-  it('of ours for backends are shown by the next connection', async () => {
+  it('TLS-15: of ours for backends are shown by the next connection', async () => {
     const subjects: (string | undefined)[] = [];
     const sessions: http2.ServerHttp2Session[] = [];
     const identity = { cert: certificate('server'), key: privateKey('server') };

@@ -39,7 +39,7 @@ function closed(socket: net.Socket): Promise<void> {
 }
 
 describe('TLS for clients', () => {
-  it('speaks h2 by ALPN, with the certificate given, TLS 1.2 at the least', async () => {
+  it('TLS-01: speaks h2 by ALPN, with the certificate given', async () => {
     const program = await serve([...secured, ...down], { files });
     const session = http2.connect(`https://localhost:${await program.port()}`, { ca: cert });
     cleanups.push(() => session.destroy());
@@ -54,15 +54,26 @@ describe('TLS for clients', () => {
     stream.end();
     const [headers] = await once(stream, 'response');
     expect(headers).toMatchObject({ 'grpc-status': '14', 'hedgerow-stop-reason': 'no_backend' });
-    const old = await securely(program, { ALPNProtocols: ['h2'], maxVersion: 'TLSv1.1', minVersion: 'TLSv1' });
-    await closed(old);
-    expect(old.authorized).toBe(false);
+  });
+
+  it('TLS-05: TLS 1.1 is refused, 1.2 and 1.3 are not', async () => {
+    const program = await serve([...secured, ...down], { files });
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const fit = await securely(program, { ALPNProtocols: ['h2'], minVersion: version, maxVersion: version });
+      await once(fit, 'secureConnect');
+      expect(fit.getProtocol()).toBe(version);
+    }
+    // OpenSSL lets a client offer so old a version at its lowest security level alone.
+    const old = { ciphers: 'DEFAULT@SECLEVEL=0', minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' } as const;
+    await closed(await securely(program, { ALPNProtocols: ['h2'], ...old }));
+    const line = await program.line(({ msg }) => /^client refused/.test(String(msg)));
+    expect(line).toMatchObject({ level: 40, msg: 'client refused: speaks no TLS version from 1.2 on' });
   });
 
   it.each([
     ['offers no ALPN', undefined, /did not offer the ALPN protocol h2/],
     ['offers http/1.1 alone', ['http/1.1'], /ALPN|the TLS handshake failed \(ERR_SSL/],
-  ])('a client that %s is closed and logged', async (_what, protocols, words) => {
+  ])('TLS-02: a client that %s is closed and logged', async (_what, protocols, words) => {
     const program = await serve([...secured, ...down], { files });
     const socket = await securely(program, protocols === undefined ? {} : { ALPNProtocols: protocols });
     await closed(socket);
@@ -72,18 +83,21 @@ describe('TLS for clients', () => {
   it.each([
     ['HTTP/1.x', 'GET / HTTP/1.1\r\n\r\n', /spoke cleartext HTTP on a TLS port$/],
     ['cleartext HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /on a TLS port$|\(ERR_SSL_[A-Z_]+\)$/],
-  ])('a client that speaks %s is closed and logged, without the words of OpenSSL', async (_what, bytes, words) => {
-    const program = await serve([...secured, ...down], { files });
-    const socket = net.connect({ port: await program.port(), host: '127.0.0.1' });
-    socket.write(bytes);
-    await closed(socket);
-    expect(await program.line(({ msg }) => words.test(String(msg)))).toMatchObject({
-      level: 40,
-      peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
-    });
-  });
+  ])(
+    'TLS-03: a client that speaks %s is closed and logged, without the words of OpenSSL',
+    async (_what, bytes, words) => {
+      const program = await serve([...secured, ...down], { files });
+      const socket = net.connect({ port: await program.port(), host: '127.0.0.1' });
+      socket.write(bytes);
+      await closed(socket);
+      expect(await program.line(({ msg }) => words.test(String(msg)))).toMatchObject({
+        level: 40,
+        peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      });
+    },
+  );
 
-  it('handshakes count against --max-connections, and do not hold up the exit', async () => {
+  it('TLS-21: handshakes count against --max-connections, and do not hold up the exit', async () => {
     const program = await serve(['--max-connections', '1', ...secured, ...down], { files });
     const silent = net.connect({ port: await program.port(), host: '127.0.0.1' });
     silent.on('error', () => {});

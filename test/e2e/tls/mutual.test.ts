@@ -110,7 +110,7 @@ async function firstChange(proxy: TestProxy): Promise<string> {
 }
 
 describe('mutual TLS on both sides, with grpc-js', () => {
-  it('passes calls; the backend is told of the client by its certificate', async () => {
+  it('TLS-11, TLS-19: passes calls; the backend is told of the client by its certificate', async () => {
     const { port, seen } = await backend();
     const proxy = await proxyTo(port, { ...securedClients, ...securedBackends }, [
       ...['--backend-tls', '--forwarded', 'certificate'],
@@ -130,13 +130,13 @@ describe('mutual TLS on both sides, with grpc-js', () => {
   });
 
   it.each([
-    ['no certificate', null, /showed no certificate, which --tls-client-ca asks for$/],
-    ['one of another CA', 'stranger', /a certificate that is not from a CA in --tls-client-ca$/],
-    ['one that has expired', 'expired', /a certificate that has expired$/],
-    ['one for servers', 'server-two', /a certificate that is not one for clients \(extendedKeyUsage\)$/],
+    ['TLS-06', 'no certificate', null, /showed no certificate, which --tls-client-ca asks for$/],
+    ['TLS-07', 'one of another CA', 'stranger', /a certificate that is not from a CA in --tls-client-ca$/],
+    ['TLS-07', 'one that has expired', 'expired', /a certificate that has expired$/],
+    ['TLS-07', 'one for servers', 'server-two', /a certificate that is not one for clients \(extendedKeyUsage\)$/],
   ] as const)(
-    'a client with %s is refused in the handshake, with one line that names it',
-    async (_what, name, words) => {
+    '%s: a client with %s is refused in the handshake, with one line that names it',
+    async (_id, _what, name, words) => {
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
         const proxy = await proxyTo(9, securedClients, [], false);
         const { closed } = handshake(proxy, { maxVersion, ...(name === null ? {} : identity(name)) });
@@ -150,18 +150,21 @@ describe('mutual TLS on both sides, with grpc-js', () => {
   it.each([
     ['none', {}, /(asks for a certificate|ask for a certificate|ask for --backend-cert)/],
     ['one of another CA', { backendCert: 'stranger', backendKey: 'stranger' }, /our certificate/],
-  ] as const)('a backend that is shown %s refuses us, and the log says what to do', async (_what, names, words) => {
-    const { port } = await backend();
-    const own = Object.fromEntries(
-      Object.entries(names).map(([key, name]) => [key, key === 'backendKey' ? privateKey(name) : certificate(name)]),
-    );
-    const proxy = await proxyTo(port, { backendCa: certificate('ca'), ...own }, ['--backend-tls'], false);
-    expect(await firstChange(proxy)).toMatch(words);
-    expect(await firstChange(proxy)).toContain('--backend-cert');
-    expect(await firstChange(proxy)).not.toMatch(/\.c:\d|\n/);
-  });
+  ] as const)(
+    'TLS-12: a backend that is shown %s refuses us, and the log says what to do',
+    async (_what, names, words) => {
+      const { port } = await backend();
+      const own = Object.fromEntries(
+        Object.entries(names).map(([key, name]) => [key, key === 'backendKey' ? privateKey(name) : certificate(name)]),
+      );
+      const proxy = await proxyTo(port, { backendCa: certificate('ca'), ...own }, ['--backend-tls'], false);
+      expect(await firstChange(proxy)).toMatch(words);
+      expect(await firstChange(proxy)).toContain('--backend-cert');
+      expect(await firstChange(proxy)).not.toMatch(/\.c:\d|\n/);
+    },
+  );
 
-  it('a backend whose certificate is of another CA, has expired, or names another host, is not used', async () => {
+  it('TLS-08, TLS-09, TLS-10: a backend whose certificate is of another CA, has expired, or names another host, is not used', async () => {
     const { port } = await backend();
     const otherCa = await proxyTo(
       port,
@@ -192,7 +195,7 @@ describe('mutual TLS on both sides, with grpc-js', () => {
 });
 
 describe('TLS on one side only of a connection to a backend', () => {
-  it('cleartext to a TLS port is told, by the alert or by the silence', async () => {
+  it('TLS-14: cleartext to a TLS port is told, by the alert or by the silence', async () => {
     const secure = await listening(http2.createSecureServer(identity('server')));
     expect(await firstChange(await proxyTo(secure, {}, [], false))).toMatch(/TLS.*--backend-tls/);
     const alerting = await listening(
@@ -206,7 +209,7 @@ describe('TLS on one side only of a connection to a backend', () => {
     );
   });
 
-  it('TLS to a cleartext port is told, whether it answers in HTTP/2 or hangs up', async () => {
+  it('TLS-13: TLS to a cleartext port is told, whether it answers in HTTP/2 or hangs up', async () => {
     const plain = await listening(http2.createServer() as unknown as net.Server);
     const files = { backendCa: certificate('ca') };
     expect(await firstChange(await proxyTo(plain, files, ['--backend-tls'], false))).toMatch(/does not speak TLS/);
@@ -221,7 +224,7 @@ describe('TLS on one side only of a connection to a backend', () => {
 });
 
 describe('other certificates while the proxy runs', () => {
-  it('are shown to new clients; a stream that is open goes on over the old connection', async () => {
+  it('TLS-15: are shown to new clients; a stream that is open goes on over the old connection', async () => {
     const { port } = await backend();
     const proxy = await proxyTo(port, { ...securedClients, ...securedBackends }, ['--backend-tls']);
     const call = clientAs(proxy, 'client').bidi();
@@ -243,7 +246,7 @@ describe('other certificates while the proxy runs', () => {
     expect((await status)[0]).toMatchObject({ code: grpc.status.OK });
   });
 
-  it('of another CA for clients let nobody in by an old session', async () => {
+  it('TLS-18: of another CA for clients let nobody in by an old session', async () => {
     const proxy = await proxyTo(9, securedClients, [], false);
     const first = handshake(proxy, identity('client'));
     const [session] = await once(first.socket, 'session');
@@ -256,7 +259,7 @@ describe('other certificates while the proxy runs', () => {
     expect(await proxy.refusal(0)).toMatch(/not from a CA in --tls-client-ca/);
   });
 
-  it('are shown to backends by new connections', async () => {
+  it('TLS-15: are shown to backends by new connections', async () => {
     const shown: (string | undefined)[] = [];
     const server = http2.createSecureServer({ ...identity('server'), ca: certificate('ca'), requestCert: true });
     const sessions: http2.ServerHttp2Session[] = [];

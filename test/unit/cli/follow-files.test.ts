@@ -92,7 +92,7 @@ describe('files that are followed together', () => {
     expect([rig.reads, rig.applied, rig.told]).toEqual([2, [], []]);
   });
 
-  it('written one after the other within two seconds are not told as broken', async () => {
+  it('TLS-17: written one after the other within two seconds are not told as broken', async () => {
     const rig = new Rig();
     await rig.write({ 'a.crt': 'two' }, 1900);
     expect(rig.told).toEqual([]);
@@ -102,7 +102,7 @@ describe('files that are followed together', () => {
     expect(rig.told).toHaveLength(1);
   });
 
-  it('that stay broken are told once, and those before stay in force', async () => {
+  it('TLS-16: that stay broken are told once, and those before stay in force', async () => {
     const rig = new Rig();
     await rig.write({ 'a.crt': 'two' }, 2040);
     expect(rig.told).toEqual([]);
