@@ -83,6 +83,12 @@ const program = spawn(
 process.on('exit', () => {
   for (const child of [program, ...backends.map((backend) => backend.child)]) child.kill('SIGKILL');
 });
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]) {
+  process.once(signal, () => process.exit(code));
+}
 const exited = once(program, 'exit');
 program.once('exit', (code, signal) => {
   if (!finished) problems.push(`the proxy ended: ${code ?? signal}`);
