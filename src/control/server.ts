@@ -1,0 +1,115 @@
+import net from 'node:net';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { type BindAddress, bindServer } from '../runtime/bind-server.js';
+import { bearerCheck, isBeyondLoopback } from './admission.js';
+import { createHealthService } from './health.js';
+import { loadHealthService, loadRegistryService } from './protocol.js';
+import { createRegisterStreams, type RegistryOwner, type RegistryPorts } from './register-streams.js';
+import type { RegistryLimits } from './registry.js';
+
+/** Of the HTTP/2 connections. A peer that has gone silent is lost after both together (ms). */
+export interface ControlKeepalive {
+  /** From one PING's answer to the next PING. */
+  readonly time: number;
+  readonly timeout: number;
+}
+
+export interface ControlOptions {
+  readonly listen: BindAddress;
+  /** The bearer token; null where there is none. */
+  readonly token: string | null;
+  readonly registry: RegistryOwner;
+  readonly ports: RegistryPorts;
+  readonly keepalive?: ControlKeepalive;
+  readonly limits?: RegistryLimits;
+}
+
+/** The gRPC control services of `--control`. */
+export interface Control {
+  /** @returns the address really bound; rejects with one sentence */
+  start(): Promise<string>;
+  /** Ends registrations UNAVAILABLE (nobody is lost by that) and closes all connections. */
+  stop(): Promise<void>;
+  /** What grpc.health.v1 says of us: NOT_SERVING while draining (D35). */
+  setServing(serving: boolean): void;
+  /** The app has given this name to another source: its registration ends ALREADY_EXISTS, and nobody is told. */
+  expel(name: string, why: string): void;
+  /** As really bound; null before. */
+  readonly address: string | null;
+}
+
+const defaultKeepalive: ControlKeepalive = { time: 4000, timeout: 3000 };
+
+/** One for each backend that may register, and some for those who look. */
+const maxConnections = 10_200;
+/** On a connection: an agent may register many backends over one. */
+const maxStreams = 100;
+/** What grpc-js takes of one message before it ends the stream itself; ours, which is told better, is lower. */
+const maxReceived = 64 * 1024;
+/** What statuses get to arrive when all ends (ms). */
+const grace = 250;
+
+export function createControl(options: ControlOptions): Control {
+  const { keepalive = defaultKeepalive, ports } = options;
+  const isToken = bearerCheck(options.token);
+  let address: string | null = null;
+  /** Until it is known, the worse. */
+  let beyondLoopback = true;
+  const streams = createRegisterStreams(
+    options.registry,
+    ports,
+    ({ metadata }) => {
+      if (!beyondLoopback) return null;
+      const given = metadata.get('authorization');
+      if (given.length === 1 && isToken(String(given[0]))) return null;
+      return 'beyond loopback this needs authorization: Bearer, with the token of --admin-token-file';
+    },
+    options.limits,
+  );
+  const health = createHealthService(['hedgerow.registry.v1.Registry']);
+  const services = new Server({
+    'grpc.enable_channelz': 0,
+    'grpc.keepalive_time_ms': keepalive.time,
+    'grpc.keepalive_timeout_ms': keepalive.timeout,
+    'grpc.max_concurrent_streams': maxStreams,
+    'grpc.max_receive_message_length': maxReceived,
+  });
+  services.addService(loadRegistryService(), { Register: streams.handle });
+  services.addService(loadHealthService(), health.implementation);
+  // The listener is ours: its errors are sentences, and a unix socket that a killed process left is taken over.
+  const injector = services.createConnectionInjector(ServerCredentials.createInsecure());
+  const sockets = new Set<net.Socket>();
+  const listener = net.createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    injector.injectConnection(socket);
+  });
+  listener.maxConnections = maxConnections;
+
+  return {
+    async start() {
+      address = await bindServer(listener, '--control', options.listen);
+      beyondLoopback = isBeyondLoopback(listener.address());
+      // Out of file descriptors, a server emits an error and goes on; without a listener that would end the process.
+      listener.on('error', () => {});
+      return address;
+    },
+    async stop() {
+      streams.stop();
+      // Closes when the last connection has.
+      const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
+      services.tryShutdown(() => {});
+      const alarm = ports.alarms.set(ports.clock.now() + grace, () => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await closed;
+      ports.alarms.cancel(alarm);
+    },
+    setServing: health.setServing,
+    expel: streams.expel,
+    get address() {
+      return address;
+    },
+  };
+}
