@@ -1,4 +1,5 @@
-import { flagOf, type Setting, settingGroups, settingKeys, settingTable } from '../config/settings.js';
+import { type Setting, settingGroups } from '../config/setting.js';
+import { flagOf, settingKeys, settingTable } from '../config/settings.js';
 import { explainFlags } from './explain-options.js';
 import { type CommandFlag, checkFlags, demoFlags } from './options.js';
 

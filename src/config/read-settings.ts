@@ -7,15 +7,8 @@ import { ownAddress } from './own-listener.js';
 import type { Parsed } from './parsed.js';
 import { createLocator } from './position.js';
 import { printable, quote } from './quote.js';
-import {
-  flagOf,
-  type Setting,
-  type SettingKey,
-  type Settings,
-  settingKeys,
-  settingTable,
-  variableOf,
-} from './settings.js';
+import type { Setting } from './setting.js';
+import { flagOf, type SettingKey, type Settings, settingKeys, settingTable, variableOf } from './settings.js';
 import { addressesOf } from './target.js';
 
 /** Where settings come from; the first that gives a setting gives all of it. */

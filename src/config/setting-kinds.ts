@@ -115,6 +115,32 @@ export function integer(min: number, max: number): Kind<number> {
   };
 }
 
+/** A decimal number between two bounds; in the file a number. */
+export function decimal(min: number, max: number): Kind<number> {
+  const judge = (value: number): Parsed<number> =>
+    value >= min && value <= max ? { ok: true, value } : wrong(`must be a number from ${min} to ${max}`);
+  return {
+    ...textual('X', `${min} to ${max}`, (text) =>
+      judge(/^\d{1,6}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN),
+    ),
+    json: 'a number',
+    fromNode: (node) => (node.type === 'number' ? judge(node.value) : null),
+  };
+}
+
+/** `/package.Service/Method`, or `/package.Service/*`. */
+export const methodPattern: Kind<string> = textual('PATTERN', null, (text) =>
+  /^\/[^/\s]+\/[^/\s]+$/.test(text)
+    ? { ok: true, value: text }
+    : wrong('must be /package.Service/Method, or /package.Service/* for all methods of a service'),
+);
+
+/** The name of a service that a health check asks for, or `off`, which is null. */
+export const healthService: Kind<string | null> = textual<string | null>('SERVICE|off', null, (text) => {
+  if (text === 'off') return { ok: true, value: null };
+  return /^[\w.-]{0,256}$/.test(text) ? { ok: true, value: text } : wrong('must be the name of a service, or off');
+});
+
 /** One of a few words. */
 export function choice<const Word extends string>(words: readonly Word[]): Kind<Word> {
   return textual(words.join('|'), null, (text) => {

@@ -1,4 +1,6 @@
 import { parseBackend } from './backend.js';
+import { healthSettings, poolSettings, sessionSettings } from './pool-settings.js';
+import { type Many, many, type One, type Optional, one, optional, type Setting } from './setting.js';
 import {
   authority,
   choice,
@@ -6,7 +8,6 @@ import {
   durationOrOff,
   host,
   integer,
-  type Kind,
   listenAddress,
   listenAddressOrOff,
   metadataPrefix,
@@ -15,52 +16,6 @@ import {
   size,
   sizeOrOff,
 } from './setting-kinds.js';
-
-/** Headings of the help, in its order. */
-export const settingGroups = [
-  'Listening and backends',
-  'Service config',
-  'Limits',
-  'Connections to backends',
-  'Connections of clients',
-  'Draining',
-  'TLS',
-  'Metadata',
-  'Pins',
-  'Admin HTTP',
-  'Logs',
-  'Settings file',
-] as const;
-
-export type SettingGroup = (typeof settingGroups)[number];
-
-/** One row of the table: everything about a setting but its key, from which its flag and variable are spelled. */
-export type Setting<T = unknown> = {
-  readonly group: SettingGroup;
-  readonly help: string;
-} & (
-  | { readonly arity: 'one'; readonly kind: Kind<T>; readonly initial: string }
-  /** Null where no source gives it; `shown` tells in the help what that means. */
-  | { readonly arity: 'optional'; readonly kind: Kind<T>; readonly shown: string | null }
-  /** An array in the file, white space between values in the environment. */
-  | { readonly arity: 'many'; readonly kind: Kind<T>; readonly initial: readonly string[] }
-);
-
-type One<T> = Extract<Setting<T>, { arity: 'one' }>;
-type Optional<T> = Extract<Setting<T>, { arity: 'optional' }>;
-type Many<T> = Extract<Setting<T>, { arity: 'many' }>;
-
-function one<T>(group: SettingGroup, kind: Kind<T>, initial: string, help: string): One<T> {
-  return { arity: 'one', group, kind, initial, help };
-}
-
-function optional<T>(group: SettingGroup, kind: Kind<T>, shown: string | null, help: string): Optional<T> {
-  return { arity: 'optional', group, kind, shown, help };
-}
-
-function many<T>(group: SettingGroup, kind: Kind<T>, initial: readonly string[], help: string): Many<T> {
-  return { arity: 'many', group, kind, initial, help };
-}
 
 const backend = {
   metavar: 'NAME=TARGET',
@@ -91,6 +46,8 @@ export const settingTable = {
     [],
     'A backend: IP:PORT, [IPV6]:PORT, ipv4:IP:PORT, ipv6:[IP]:PORT or unix:PATH. At least one.',
   ),
+  ...poolSettings,
+  ...healthSettings,
   backendAuthority: one(
     'Listening and backends',
     authority,
@@ -291,16 +248,39 @@ export const settingTable = {
   ),
 
   pin: one(
-    'Pins',
+    'Pins and sessions',
     choice(['strict', 'first-attempt']),
     'strict',
     'A pinned call stays on its backend; first-attempt: later attempts may go elsewhere.',
   ),
-  pinSameBackendRetry: one('Pins', onOff, 'off', 'The policy of a strictly pinned call retries, on its own backend.'),
+  pinSameBackendRetry: one(
+    'Pins and sessions',
+    onOff,
+    'off',
+    'The policy of a strictly pinned call retries, on its own backend.',
+  ),
 
-  admin: one('Admin HTTP', listenAddressOrOff, '127.0.0.1:9901', 'Where health and state are served.'),
-  adminHost: many('Admin HTTP', host, [], 'A host name accepted in Host, besides IP addresses and localhost.'),
-  adminTokenFile: optional('Admin HTTP', path, null, 'File with the bearer token that a POST needs beyond loopback.'),
+  ...sessionSettings,
+
+  admin: one('Admin HTTP and control', listenAddressOrOff, '127.0.0.1:9901', 'Where health and state are served.'),
+  adminHost: many(
+    'Admin HTTP and control',
+    host,
+    [],
+    'A host name accepted in Host, besides IP addresses and localhost.',
+  ),
+  adminTokenFile: optional(
+    'Admin HTTP and control',
+    path,
+    null,
+    'File with the bearer token that a POST needs beyond loopback.',
+  ),
+  control: one(
+    'Admin HTTP and control',
+    listenAddressOrOff,
+    'off',
+    'Where the gRPC control services are: registry and health.',
+  ),
 
   logLevel: one(
     'Logs',

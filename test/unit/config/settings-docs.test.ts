@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { flagOf, type Setting, settingGroups, settingKeys, settingTable } from '../../../src/config/settings.js';
+import { type Setting, settingGroups } from '../../../src/config/setting.js';
+import { flagOf, settingKeys, settingTable } from '../../../src/config/settings.js';
 
 const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
 

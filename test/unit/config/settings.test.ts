@@ -53,13 +53,19 @@ describe('names', () => {
       (
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
         '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls ' +
-        '--buffer-limit --client-buffer-limit --config --connect-backoff-max --connect-timeout ' +
-        '--directives --drain-timeout --flood-budget --forwarded --header-timeout --idle-timeout --keepalive-max-pings --keepalive-time ' +
-        '--keepalive-timeout --listen --log-format --log-level --max-attempts-limit ' +
+        '--buffer-limit --client-buffer-limit --config --connect-backoff-max --connect-timeout --control ' +
+        '--directives --dns-refresh --drain-timeout --endpoints --flood-budget --forwarded ' +
+        '--header-timeout --health-alive-window --health-check --health-count-internal ' +
+        '--health-failure-rate --health-hard-failures --health-ignore-deadline --health-park ' +
+        '--health-park-max --health-probe-grace --health-rate-limit --health-recent-window ' +
+        '--hedge-distinct --idle-timeout --keepalive-max-pings --keepalive-time --keepalive-timeout ' +
+        '--listen --load-balancing --log-format --log-level --max-attempts-limit ' +
         '--max-concurrent-streams --max-connection-age --max-connection-age-grace --max-connections ' +
-        '--max-header-list-size --max-message-size --max-total-streams --metadata-prefix --per-call-buffer-limit --pin ' +
-        '--pin-same-backend-retry --pre-stop-delay --preface-timeout --queue-limit --relay-buffer-limit --response-metadata ' +
-        '--service-config --tls-cert --tls-client-ca --tls-key --trust-forwarded --via'
+        '--max-header-list-size --max-message-size --max-total-streams --metadata-prefix --min-blame ' +
+        '--per-call-buffer-limit --pin --pin-on-parked --pin-same-backend-retry --pre-stop-delay ' +
+        '--preface-timeout --queue-limit --relay-buffer-limit --response-metadata --service-config ' +
+        '--session --session-lost-after --session-max-age --session-max-entries --session-ttl --tls-cert ' +
+        '--tls-client-ca --tls-key --trust-forwarded --via'
       ).split(' '),
     );
   });
@@ -129,6 +135,29 @@ describe('defaults', () => {
       logFormat: null,
       accessLog: 'notable',
       config: null,
+      control: null,
+      dnsRefresh: 30_000,
+      endpoints: null,
+      loadBalancing: 'round_robin',
+      hedgeDistinct: false,
+      healthHardFailures: 3,
+      healthFailureRate: 0.5,
+      healthAliveWindow: 60_000,
+      healthPark: 30_000,
+      healthParkMax: 120_000,
+      healthRecentWindow: 30_000,
+      healthProbeGrace: 30_000,
+      minBlame: 1000,
+      healthIgnoreDeadline: [],
+      healthCountInternal: false,
+      healthRateLimit: false,
+      healthCheck: null,
+      pinOnParked: 'fail',
+      session: 'strict',
+      sessionTtl: 1_800_000,
+      sessionMaxAge: null,
+      sessionMaxEntries: 100_000,
+      sessionLostAfter: 60_000,
     });
   });
 
