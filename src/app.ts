@@ -1,9 +1,11 @@
 import { type Admin, createAdmin } from './admin/server.js';
-import { createRoundRobin } from './balance/round-robin.js';
+import { allWell } from './balance/all-well.js';
+import { createPicker } from './balance/picker.js';
 import { compileMethods } from './config/methods.js';
 import type { ServiceConfig } from './config/service-config.js';
 import type { Settings } from './config/settings.js';
 import { backendId } from './grpc/backend-id.js';
+import { defaultBalancing } from './grpc/balancing-config.js';
 import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
 import { createThrottle, type Throttle } from './policy/throttle.js';
@@ -148,7 +150,9 @@ export function createApp(
     alarms,
     turn,
     pool,
-    picker: createRoundRobin(),
+    picker: createPicker(defaultBalancing('round_robin'), allWell, { hedgeDistinct: false, pinOnParked: 'fail' }, () =>
+      random.next(),
+    ),
     policyFor: (path) => methods.lookup(path),
     throttle,
     replay,

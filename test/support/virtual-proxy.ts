@@ -1,4 +1,5 @@
-import { createRoundRobin } from '../../src/balance/round-robin.js';
+import { allWell } from '../../src/balance/all-well.js';
+import { createPicker } from '../../src/balance/picker.js';
 import { compileMethods, type MethodTable } from '../../src/config/methods.js';
 import { parseServiceConfig, type ServiceConfig } from '../../src/config/service-config.js';
 import { createThrottle, type Throttle } from '../../src/policy/throttle.js';
@@ -175,7 +176,9 @@ export class VirtualProxy {
       alarms: this.callAlarms,
       turn: time.turn,
       pool: this.pool(),
-      picker: createRoundRobin(),
+      picker: createPicker({ kind: 'round_robin' }, allWell, { hedgeDistinct: false, pinOnParked: 'fail' }, () =>
+        random.next(),
+      ),
       policyFor: (path) => methods.lookup(path),
       throttle: {
         isShut: (debit) => throttle.isShut(debit),

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { knows } from '../../../src/balance/bounds.js';
-import { createRoundRobin } from '../../../src/balance/round-robin.js';
 import type { Bounds } from '../../../src/balance/types.js';
 import { backendId } from '../../../src/grpc/backend-id.js';
-import { Backend, counts, ids, type Link, picked, picks, pool, query } from './pool.js';
+import { Backend, counts, ids, type Link, picked, picks, pool, query, roundRobin } from './pool.js';
 
 function only(target: string): Bounds {
   return { only: target, strict: true, exclude: [] };
@@ -15,12 +14,12 @@ function without(...exclude: string[]): Bounds {
 }
 
 function pickOf(text: string, bounds: Bounds, tried = '', failed = ''): string {
-  return picks(createRoundRobin(), pool(text), 1, ids(tried), ids(failed), bounds);
+  return picks(roundRobin(), pool(text), 1, ids(tried), ids(failed), bounds);
 }
 
 describe('a pick that may come to one target only', () => {
   it('comes to that backend, whatever its turn, and waits for it while others are ready', () => {
-    expect(picks(createRoundRobin(), pool('a b c'), 3, [], [], only('b'))).toBe('bbb');
+    expect(picks(roundRobin(), pool('a b c'), 3, [], [], only('b'))).toBe('bbb');
     for (const link of ['busy', 'idle', 'connecting']) expect(pickOf(`a b:${link} c`, only('b'))).toBe('b');
   });
 
@@ -41,7 +40,7 @@ describe('a pick that may come to one target only', () => {
 
   it('PIN-03: a group’s name means any member, a ready one first, each in turn, and nothing outside', () => {
     const candidates = pool('g/1 a g/2');
-    const picker = createRoundRobin();
+    const picker = roundRobin();
     const seen = Array.from({ length: 4 }, () => picked(picker.pick(candidates, query([], [], only('g')))));
     expect(seen).toEqual(['g/1', 'g/2', 'g/1', 'g/2']);
     expect(pickOf('g/1:connecting a g/2', only('g'))).toBe('g/2');
@@ -61,7 +60,7 @@ describe('a pick that may come to one target only', () => {
 
 describe('a pick that excludes', () => {
   it('comes to any other, for first attempts and later ones', () => {
-    expect(counts(picks(createRoundRobin(), pool('a b c'), 30, [], [], without('b')))).toEqual({ a: 15, c: 15 });
+    expect(counts(picks(roundRobin(), pool('a b c'), 30, [], [], without('b')))).toEqual({ a: 15, c: 15 });
     expect(pickOf('a b c', without('b'), 'a')).toBe('c');
   });
 
@@ -86,7 +85,7 @@ describe('a pick that excludes', () => {
   });
 
   it('PIN-27: takes no notice of names that nobody has', () => {
-    expect(counts(picks(createRoundRobin(), pool('a b'), 10, [], [], without('x', 'g/9')))).toEqual({ a: 5, b: 5 });
+    expect(counts(picks(roundRobin(), pool('a b'), 10, [], [], without('x', 'g/9')))).toEqual({ a: 5, b: 5 });
   });
 
   it('beats a target that is asked for', () => {
@@ -96,7 +95,7 @@ describe('a pick that excludes', () => {
 
 describe('picks within bounds, beside others', () => {
   it('do not turn the rotation of first picks', () => {
-    const picker = createRoundRobin();
+    const picker = roundRobin();
     const candidates = pool('a b c');
     let first = '';
     for (let i = 0; i < 300; i += 1) {
@@ -108,7 +107,7 @@ describe('picks within bounds, beside others', () => {
   });
 
   it('without bounds allocate nothing, and with them neither', () => {
-    const picker = createRoundRobin();
+    const picker = roundRobin();
     const candidates = pool('a');
     const pick = picker.pick(candidates, query());
     expect(picker.pick(candidates, query([], [], only('a')))).toBe(pick);
@@ -150,7 +149,7 @@ describe('for all pools, links and bounds', () => {
   it('a pick never leaves its bounds, and comes to a tried backend only where no untried one within them is of use', () => {
     fc.assert(
       fc.property(fc.array(round, { minLength: 1, maxLength: 20 }), (rounds) => {
-        const picker = createRoundRobin();
+        const picker = roundRobin();
         const candidates = names.map((one) => new Backend(one));
         for (const { links, tried, failed, bounds } of rounds) {
           for (const [at, candidate] of candidates.entries()) candidate.link = links[at] ?? 'ready';
@@ -175,7 +174,7 @@ describe('for all pools, links and bounds', () => {
           return found === undefined ? id : `tried ${tried.includes(found.id)}, ready ${found.link === 'ready'}`;
         };
         const [free, bounded] = [null, without('x')].map((within) =>
-          picked(createRoundRobin().pick(candidates, query(tried, failed, within))),
+          picked(roundRobin().pick(candidates, query(tried, failed, within))),
         );
         expect(worth(bounded ?? '')).toBe(worth(free ?? ''));
       }),
@@ -185,7 +184,7 @@ describe('for all pools, links and bounds', () => {
   it('equal picks within bounds fall evenly on all that they allow', () => {
     fc.assert(
       fc.property(bounds, fc.integer({ min: 1, max: 60 }), (within, count) => {
-        const picker = createRoundRobin();
+        const picker = roundRobin();
         const candidates = names.map((one) => new Backend(one));
         const allowed = names.filter((id) => inside(id, within));
         const times = new Map(allowed.map((id) => [id, 0]));
@@ -204,8 +203,8 @@ describe('for all pools, links and bounds', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(bounds, fc.boolean()), { maxLength: 40 }), (steps) => {
         const candidates = names.map((one) => new Backend(one));
-        const alone = createRoundRobin();
-        const beside = createRoundRobin();
+        const alone = roundRobin();
+        const beside = roundRobin();
         for (const [within, first] of steps) {
           if (first) expect(beside.pick(candidates, query())).toEqual(alone.pick(candidates, query()));
           else beside.pick(candidates, query([], [], within));

@@ -1,3 +1,5 @@
+import { allWell } from '../../../src/balance/all-well.js';
+import { createPicker } from '../../../src/balance/picker.js';
 import type { Bounds, Candidate, Pick, Picker, PickQuery } from '../../../src/balance/types.js';
 import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
 
@@ -30,6 +32,11 @@ export function pool(text: string): Backend[] {
 /** One letter a backend. */
 export function ids(names: string): BackendId[] {
   return names === '' ? [] : names.split('').map(backendId);
+}
+
+/** Round robin over backends that are all well, as it is by default. */
+export function roundRobin(): Picker {
+  return createPicker({ kind: 'round_robin' }, allWell, { hedgeDistinct: false, pinOnParked: 'fail' }, () => 0);
 }
 
 /** The query of an attempt: the first of a call while it avoids nothing, else a retry. */
