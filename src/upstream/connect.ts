@@ -65,7 +65,8 @@ function securityOf(secure: BackendTls): Security {
   return { context: secureContextOf(secure), serverName, ownCertificate: cert !== null };
 }
 
-function secureContextOf({ ca, cert = null, key = null }: BackendTls): tls.SecureContext {
+/** Throws one sentence where the texts are no certificates or keys. */
+export function secureContextOf({ ca, cert = null, key = null }: BackendTls): tls.SecureContext {
   try {
     // Node takes a CA text without a certificate for an empty list, and no backend would be trusted.
     if (ca !== null) new X509Certificate(ca);
@@ -96,7 +97,7 @@ function openSocket(endpoint: Endpoint, security: Security | null): net.Socket |
 }
 
 /** The name that the certificate must carry. An IP address is checked, and not sent: SNI holds host names (RFC 6066 3). */
-function nameCheck(name: string | null): Pick<tls.ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+export function nameCheck(name: string | null): Pick<tls.ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   if (name === null) return {};
   if (net.isIP(name) === 0) return { servername: name };
   return { checkServerIdentity: (_address, certificate) => tls.checkServerIdentity(name, certificate) };
