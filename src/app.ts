@@ -9,6 +9,7 @@ import { defaultBalancing } from './grpc/balancing-config.js';
 import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
 import { createThrottle, type Throttle } from './policy/throttle.js';
+import { ClientMemory } from './proxy/client-memory.js';
 import type { ClientTls } from './proxy/client-tls.js';
 import { createListener, type Listener } from './proxy/listener.js';
 import { createNotes } from './proxy/notes.js';
@@ -179,6 +180,7 @@ export function createApp(
     settings: wire,
     maxConnections: settings.maxConnections,
     maxTotalStreams: settings.maxTotalStreams,
+    memory: new ClientMemory(settings.clientMemoryLimit, turn),
     prefaceTimeout: settings.prefaceTimeout,
     headerTimeout: settings.headerTimeout,
     lifetime: {

@@ -82,6 +82,12 @@ export const settingTable = {
     '256MiB',
     'Bytes waiting for a peer, in all; over it streams get no new window.',
   ),
+  clientMemoryLimit: one(
+    'Limits',
+    sizeOrOff('1MiB', '64GiB'),
+    '1GiB',
+    'Bytes that clients make it hold, in all: waiting for a peer, unread output, header blocks under way; over it the client with most is sent away.',
+  ),
   maxHeaderListSize: one(
     'Limits',
     size('256', '1MiB'),

@@ -9,9 +9,9 @@ import { ownSettings, PeerSettings } from './settings.js';
 import { StreamCore } from './stream.js';
 import { StreamTable } from './stream-table.js';
 import type {
+  BoundConnection,
   ConnectionEvents,
   HeaderField,
-  Http2Connection,
   Http2Settings,
   Http2Stream,
   Role,
@@ -19,7 +19,7 @@ import type {
 } from './types.js';
 
 /** An engine for one connection in this role. Call `start` before anything else. */
-export function createConnection(role: Role, settings: Http2Settings, events: ConnectionEvents): Http2Connection {
+export function createConnection(role: Role, settings: Http2Settings, events: ConnectionEvents): BoundConnection {
   return new ConnectionCore(role, settings, events);
 }
 
@@ -28,7 +28,7 @@ export function createConnection(role: Role, settings: Http2Settings, events: Co
  * broken rule, `Sender` writes; all know the streams by `StreamTable`. Streams that owners hand in are the ones that it gave
  * out, all of class StreamCore.
  */
-class ConnectionCore implements Http2Connection {
+class ConnectionCore implements BoundConnection {
   readonly role: Role;
   private readonly limits: Http2Settings;
   private readonly peer = new PeerSettings();
@@ -65,6 +65,10 @@ class ConnectionCore implements Http2Connection {
 
   get headerBlock(): number {
     return this.receiver.headerBlock;
+  }
+
+  get headerBlockBytes(): number {
+    return this.messages.blockBytes;
   }
 
   fail(code: number, detail: string): void {

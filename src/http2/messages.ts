@@ -61,6 +61,11 @@ export class Messages {
     return this.block.streamId;
   }
 
+  /** See BoundConnection. */
+  get blockBytes(): number {
+    return this.block.bytes.length;
+  }
+
   /** Raises the connection's window to its size (RFC 9113 6.9.2: SETTINGS cannot). */
   openWindow(): void {
     const increment = this.limits.connectionWindow - defaultWindow;

@@ -1,19 +1,31 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandle, Alarms, Clock, Turn } from '../runtime/ports.js';
 import { describeSocketError } from './socket-error.js';
-import { type ConnectionEvents, ErrorCode, type HeaderField, type Http2Connection, type Http2Stream } from './types.js';
+import {
+  type BoundConnection,
+  type ConnectionEvents,
+  ErrorCode,
+  type HeaderField,
+  type Http2Connection,
+  type Http2Stream,
+} from './types.js';
 
 /** What the owner of a connection on a socket hears: the connection's events, without those that the binding serves. */
 export interface SocketEvents extends Omit<ConnectionEvents, 'onOutput'> {
   /** The socket is lost, or is being closed by us; streams are told after this. Not after `onFailed`. */
   onLost?(detail: string): void;
+  /**
+   * How many bytes this connection holds for a peer that does not do its part, when that changes: output that it does not
+   * read, from 64 KiB on and as of the last look, and a header block that it does not finish.
+   */
+  onHeld?(bytes: number): void;
   /** The socket is closed; the streams have been told. The last event, once. */
   onClosed(detail: string): void;
 }
 
 export interface SocketOptions {
   /** Makes the connection; called once, with the binding's own events. */
-  readonly create: (events: ConnectionEvents) => Http2Connection;
+  readonly create: (events: ConnectionEvents) => BoundConnection;
   readonly events: SocketEvents;
   readonly turn: Turn;
   readonly alarms: Alarms;
@@ -60,12 +72,14 @@ export function bindSocket(socket: Socket, options: SocketOptions): SocketBindin
 }
 
 class Binding implements SocketBinding, ConnectionEvents {
-  readonly connection: Http2Connection;
+  readonly connection: BoundConnection;
   lastReadAt: number;
   private readonly socket: Socket;
   private readonly options: SocketOptions;
   private readonly events: SocketEvents;
   private flushAsked = false;
+  /** See `onHeld`. */
+  private held = 0;
   private ending = false;
   private closed = false;
   /** What goes wrong first: the words for the streams that it ends. */
@@ -108,6 +122,7 @@ class Binding implements SocketBinding, ConnectionEvents {
       connection.receive(chunk, this.lastReadAt);
       const block = connection.headerBlock;
       if (block !== this.block) this.watchBlock(block);
+      if (block !== 0 || this.held !== 0) this.tellHeld();
     });
     // A listener that read the first bytes may have paused it.
     socket.resume();
@@ -190,6 +205,15 @@ class Binding implements SocketBinding, ConnectionEvents {
     this.connection.setOutputBlocked(writableLength >= backedUp);
     if (writableLength >= hoarded) this.socket.pause();
     else if (this.socket.isPaused()) this.socket.resume();
+    if (writableLength >= backedUp || this.held !== 0) this.tellHeld();
+  }
+
+  private tellHeld(): void {
+    const { writableLength } = this.socket;
+    const held = (writableLength >= backedUp ? writableLength : 0) + this.connection.headerBlockBytes;
+    if (held === this.held) return;
+    this.held = held;
+    this.events.onHeld?.(held);
   }
 
   private watchBlock(block: number): void {

@@ -174,6 +174,12 @@ export interface Http2Connection {
   onceFlushed(task: () => void): void;
 }
 
+/** What the shell that holds the socket asks as well. */
+export interface BoundConnection extends Http2Connection {
+  /** Bytes of memory that a header block of several frames takes until it is whole. */
+  readonly headerBlockBytes: number;
+}
+
 /** RFC 9113 7. */
 export const ErrorCode = {
   NO_ERROR: 0x0,

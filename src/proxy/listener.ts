@@ -9,6 +9,7 @@ import { type BindAddress, bindServer, showAddress } from '../runtime/bind-serve
 import type { Turn } from '../runtime/ports.js';
 import { forwardedCertificate } from './client-certificate.js';
 import { ClientConnection } from './client-connection.js';
+import type { ClientMemory } from './client-memory.js';
 import { type ClientLifetime, ClientSession } from './client-session.js';
 import { type ClientTls, createHandshakes, handshakeProblem } from './client-tls.js';
 import { greet } from './greeting.js';
@@ -21,6 +22,8 @@ export interface ListenerOptions {
   readonly maxConnections: number;
   /** Streams open at a time over all connections; further ones are refused. */
   readonly maxTotalStreams: number;
+  /** What clients make us hold, all together. */
+  readonly memory: ClientMemory;
   /** For a TLS handshake, for a cleartext connection's first bytes, and then for HTTP/2's SETTINGS (ms). */
   readonly prefaceTimeout: number;
   /** See SocketOptions.headerTimeout (ms). */
@@ -136,6 +139,11 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
 
   function serve(socket: net.Socket, peer: string): void {
     let heard = false;
+    const memory = options.memory.open(parts.relay, (detail, unread) => {
+      binding.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, detail);
+      // What waits for a client that does not read is what is to be freed.
+      if (unread) binding.destroy(detail);
+    });
     const binding = bindSocket(socket, {
       create: (events) => createConnection('server', options.settings, events),
       turn: options.turn,
@@ -158,6 +166,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
           heard = true;
         },
         onGoaway() {},
+        onHeld: (bytes) => memory.hold(bytes),
         onStreamClosed: () => {
           streams -= 1;
         },
@@ -167,6 +176,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
         },
         onClosed: (detail) => {
           sessions.delete(session);
+          memory.leave();
           session.closed();
           if (!heard) options.onRefused(peer, detail);
           checkDrained();
@@ -175,7 +185,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     });
     const client = new ClientConnection(
       binding.connection,
-      parts,
+      { ...parts, relay: memory },
       () => session.callEnded(),
       forwardingOf(socket, options.forwarding),
     );

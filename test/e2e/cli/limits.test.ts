@@ -33,6 +33,57 @@ describe('--max-total-streams', () => {
   });
 });
 
+describe('--client-memory-limit', () => {
+  it('over it the client that holds most is sent away and logged; others feel nothing', async () => {
+    const backend = await startRawBackend({ windows: 'none', onStream: behave.silent });
+    const program = await serve([
+      '--client-memory-limit',
+      '1MiB',
+      '--per-call-buffer-limit',
+      '0',
+      '--backend',
+      `b1=${backend.address}`,
+    ]);
+    const port = await program.port();
+    const [greedy, honest] = [await connectRawClient(port), await connectRawClient(port)];
+    const kept = honest.call('/a/kept', { end: false });
+    const first = await backend.waitForStream(1);
+    const calls = Array.from({ length: 6 }, () => greedy.call('/a/b', { end: false }));
+    await backend.waitForStream(7);
+    // The backend takes 64 KiB of a connection's bytes: the rest waits for it.
+    for (const call of calls) void call.sendData(Buffer.alloc(200_000), false);
+    expect(await greedy.whenGoaway()).toMatchObject({ code: calm });
+    await greedy.whenClosed();
+    expect(await program.line(({ msg }) => /client refused/.test(String(msg)))).toMatchObject({
+      level: 40,
+      msg: expect.stringMatching(
+        /^client refused: holds 1\d{6} bytes in memory, the most of all clients, who hold 1\d{6} together, more than --client-memory-limit permits$/,
+      ),
+    });
+    first.trailersOnly(0);
+    expect((await kept.done()).status).toBe(0);
+    await honest.close();
+    await backend.close();
+  });
+
+  it('output that a client does not read counts, and is freed at once', async () => {
+    const backend = await startRawBackend({
+      onStream: (stream) => stream.trailersOnly(0, [['x-wide', 'w'.repeat(8000)]]),
+    });
+    const program = await serve(['--client-memory-limit', '1MiB', '--backend', `b1=${backend.address}`]);
+    const port = await program.port();
+    const deaf = await connectRawClient(port);
+    deaf.connection.pause();
+    // Trailers need no window: what the kernel takes is some MiB, what is more stays with us.
+    for (let i = 0; i < 900; i += 1) deaf.call('/a/b');
+    await program.line(({ msg }) => /client refused: holds \d+ bytes in memory/.test(String(msg)));
+    const other = await connectRawClient(port);
+    expect((await other.call('/a/b').done()).status).toBe(0);
+    await other.close();
+    await backend.close();
+  });
+});
+
 describe('--flood-budget', () => {
   it('a client that spends more gets GOAWAY ENHANCE_YOUR_CALM and a line in the log; others feel nothing', async () => {
     const program = await serve(['--flood-budget', '100', ...down]);

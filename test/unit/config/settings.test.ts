@@ -53,7 +53,7 @@ describe('names', () => {
       (
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
         '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls ' +
-        '--buffer-limit --client-buffer-limit --config --connect-backoff-max --connect-timeout --control ' +
+        '--buffer-limit --client-buffer-limit --client-memory-limit --config --connect-backoff-max --connect-timeout --control ' +
         '--directives --dns-refresh --drain-timeout --endpoints --flood-budget --forwarded ' +
         '--header-timeout --health-alive-window --health-check --health-count-internal ' +
         '--health-failure-rate --health-hard-failures --health-ignore-deadline --health-park ' +
@@ -92,6 +92,7 @@ describe('defaults', () => {
       clientBufferLimit: 8 * 1024 ** 2,
       bufferLimit: 64 * 1024 ** 2,
       relayBufferLimit: 256 * 1024 ** 2,
+      clientMemoryLimit: 1024 ** 3,
       maxHeaderListSize: 16 * 1024,
       maxMessageSize: null,
       maxConcurrentStreams: 1000,

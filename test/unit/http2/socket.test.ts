@@ -224,3 +224,33 @@ test('a broken rule is told to the owner first, without a loss, then to streams'
   time.endTurn();
   expect(heard).toEqual(['failed: 1', 'stream: lost']);
 });
+
+describe('what is held for a peer that does not do its part', () => {
+  test('output that it does not read, from 64 KiB on, until it has', () => {
+    const held: number[] = [];
+    const { time, socket } = bind({ onHeld: (bytes) => held.push(bytes) }, { floodBudget: 1_000_000 });
+    const pings = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => ping('abcdefgh')));
+    socket.emit('data', pings(3000));
+    time.endTurn();
+    expect(held).toEqual([]);
+    socket.emit('data', pings(1000));
+    time.endTurn();
+    expect(held).toEqual([socket.writableLength]);
+    socket.writableLength = 0;
+    socket.emit('drain');
+    expect(held.at(-1)).toBe(0);
+  });
+
+  test('a header block in several frames, until it is whole', () => {
+    const held: number[] = [];
+    const { socket } = bind({ onHeld: (bytes) => held.push(bytes) });
+    socket.emit('data', headers(1, requestLines, 0));
+    for (let i = 0; i < 2; i += 1) socket.emit('data', frame(Type.continuation, 0, 1, Buffer.alloc(10_000, 0x88)));
+    const [first = 0, second = 0, third = 0] = held;
+    expect(first).toBeGreaterThan(0);
+    expect(second).toBeGreaterThan(first + 9999);
+    expect(third).toBeGreaterThan(20_000);
+    socket.emit('data', frame(Type.continuation, 4, 1));
+    expect(held.at(-1)).toBe(0);
+  });
+});
