@@ -1,0 +1,252 @@
+/**
+ * `npm run test:chaos -- --minutes M --seed S`: five backends as processes, the built program, clients that make unary and
+ * streaming calls under retry, hedging, pins and sessions, while the backends are killed, paused, cut off, made slow, drained and
+ * declared lost at random. Afterwards what was seen from outside is held against what the proxy promises; exit code 1 where it
+ * did not keep it. The seed is printed first: the same one draws the same faults.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Admin } from './admin.mjs';
+import { ClientConnection, deadline } from './calls.mjs';
+import { runChecks } from './checks.mjs';
+import { drawFaults } from './faults.mjs';
+import { makeHomes } from './network.mjs';
+import { seededRandom } from './random.mjs';
+import { startWork } from './work.mjs';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    network: { type: 'string', default: 'auto' },
+    /** The built program. */
+    dist: { type: 'string', default: fileURLToPath(new URL('../../dist', import.meta.url)) },
+  },
+});
+const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+if (!(minutes >= 0.5) || !Number.isInteger(seed) || !['auto', 'namespaces', 'relay'].includes(values.network)) {
+  process.stderr.write('chaos: --minutes is 0.5 or more, --seed an integer, --network auto, namespaces or relay\n');
+  process.exit(2);
+}
+const say = (text) => process.stdout.write(`${text}\n`);
+const random = seededRandom(seed);
+const limits = { keepaliveTime: 3000, keepaliveTimeout: 2000, deadline, maxAttempts: 4 };
+const directory = mkdtempSync(path.join(os.tmpdir(), 'hedgerow-chaos-'));
+
+// Whatever ends this process takes along what it started.
+const children = new Set();
+let homes = [];
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const home of homes) home.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]) {
+  process.once(signal, () => process.exit(code));
+}
+
+// === The parts ===
+
+const network = await makeHomes(5, values.network);
+homes = network.homes;
+const names = homes.map((_, i) => `b${i + 1}`);
+const fileOf = (name) => path.join(directory, `${name}.executed`);
+
+async function startBackend(i) {
+  const child = homes[i].start(names[i], fileOf(names[i]));
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  await once(child, 'message');
+  return child;
+}
+const backends = await Promise.all(names.map((_, i) => startBackend(i)));
+
+const policy = { maxAttempts: limits.maxAttempts };
+const retryPolicy = {
+  ...policy,
+  initialBackoff: '0.1s',
+  maxBackoff: '1s',
+  backoffMultiplier: 2,
+  retryableStatusCodes: ['UNAVAILABLE'],
+};
+const hedgingPolicy = { ...policy, hedgingDelay: '0.5s', nonFatalStatusCodes: ['UNAVAILABLE'] };
+const configFile = path.join(directory, 'service-config.json');
+const methodConfig = [
+  { name: [{}], retryPolicy },
+  { name: [{ service: 'chaos.Hedged' }], hedgingPolicy },
+];
+writeFileSync(configFile, JSON.stringify({ methodConfig }));
+const seconds = (ms) => `${ms / 1000}s`;
+const flags = [
+  '--listen',
+  '127.0.0.1:0',
+  '--admin',
+  '127.0.0.1:0',
+  '--access-log',
+  'off',
+  '--service-config',
+  configFile,
+]
+  .concat('--keepalive-time', seconds(limits.keepaliveTime), '--keepalive-timeout', seconds(limits.keepaliveTimeout))
+  .concat('--keepalive-max-pings', '0')
+  .concat(names.flatMap((name, i) => ['--backend', `${name}=${homes[i].target}`]));
+const program = spawn(process.execPath, [path.join(values.dist, 'main.js'), 'serve', ...flags], {
+  cwd: directory,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+children.add(program);
+const exited = once(program, 'exit');
+/** What must not have happened, whatever the faults. @type {string[]} */
+const problems = [];
+let finished = false;
+program.once('exit', (code, signal) => {
+  if (!finished) problems.push(`the proxy ended: ${code ?? signal}`);
+});
+const ready = await Promise.race([
+  new Promise((resolve) => {
+    createInterface({ input: program.stdout }).on('line', (text) => {
+      const line = JSON.parse(text);
+      if (line.msg === 'ready') resolve(line);
+      else if (line.level >= 50) problems.push(`logged: ${text.slice(0, 500)}`);
+    });
+  }),
+  exited.then(() => null),
+]);
+if (ready === null) {
+  say('chaos: the proxy did not start');
+  process.exit(1);
+}
+const admin = new Admin(ready.admin);
+const features = await admin.features(names[0]);
+const kinds = [
+  'kill',
+  'pause',
+  'cut',
+  'slow',
+  ...(features.drain ? ['drain'] : []),
+  ...(features.lost ? ['lost'] : []),
+];
+const whole = minutes * 60_000;
+const plan = drawFaults(random, whole, names.length, kinds);
+say(`seed ${seed}, ${minutes} minutes, ${network.kind}, faults: ${kinds.join(' ')}; sessions: ${features.sessions}`);
+
+// === What goes on ===
+
+const begun = Date.now();
+const over = () => Date.now() >= begun + whole;
+const faults = [];
+const looks = [];
+const stalls = [];
+
+/** Begins and ends of each kind; what `begin` gives back goes to `end`. */
+const mounts = {
+  kill: {
+    begin: (i) => backends[i].kill('SIGKILL'),
+    end: async (i) => {
+      backends[i] = await startBackend(i);
+    },
+  },
+  pause: { begin: (i) => backends[i].kill('SIGSTOP'), end: (i) => backends[i].kill('SIGCONT') },
+  cut: { begin: (i) => homes[i].cut(true), end: (i) => homes[i].cut(false) },
+  slow: { begin: (i, n) => backends[i].send({ slowness: n }), end: (i) => backends[i].send({ slowness: 0 }) },
+  drain: { begin: (i) => admin.post(names[i], 'drain'), end: (i) => admin.post(names[i], 'unpark') },
+  lost: { begin: (i) => admin.post(names[i], 'lost'), end: () => {} },
+};
+
+async function mount({ at, backend, kind, lasts }) {
+  await delay(Math.max(0, begun + at - Date.now()));
+  const fault = { backend: names[backend], kind, began: Date.now(), ended: null };
+  faults.push(fault);
+  await mounts[kind].begin(backend, 200 + Math.round(800 * random()));
+  await delay(lasts);
+  await mounts[kind].end(backend);
+  fault.ended = Date.now();
+}
+
+async function watch() {
+  for (; !over(); await delay(250)) {
+    const rows = await admin.backends();
+    const states = rows.map((row) => ({ name: row.name, state: row.state, parkedForMs: row.parked_for_ms ?? null }));
+    looks.push({ at: Date.now(), states });
+  }
+}
+
+const beat = 50;
+let last = Date.now();
+const pulse = setInterval(() => {
+  const now = Date.now();
+  if (now - last > 2 * beat) stalls.push({ from: last + beat, to: now });
+  last = now;
+}, beat);
+
+const connections = Array.from({ length: 4 }, () => new ClientConnection(Number(ready.listen[0].split(':').pop())));
+const calls = [];
+try {
+  await Promise.all([
+    startWork({ connections, names, random, sessions: features.sessions, calls, over }),
+    watch(),
+    ...plan.map(mount),
+  ]);
+} catch (error) {
+  problems.push(error instanceof Error ? String(error.stack) : String(error));
+}
+clearInterval(pulse);
+
+// === The end: nothing is left, and it goes in peace ===
+
+const end = Date.now();
+for (const connection of connections) {
+  problems.push(...connection.broken.map((why) => `a client's connection ended: ${why}`));
+  connection.close();
+}
+// Two turns of the proxy's own pass between a client's last frame and its counts.
+await delay(1000);
+for (const { name, in_flight: left } of await admin.backends())
+  if (left !== 0) problems.push(`${name}: ${left} calls left`);
+finished = true;
+program.kill('SIGTERM');
+const [code] = await Promise.race([exited, delay(10_000, ['no exit within 10 s'])]);
+if (code !== 0) problems.push(`the end of the proxy: ${code}`);
+
+const executions = names.flatMap((name) =>
+  readFileSync(fileOf(name), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => ({ backend: name, at: Number(line.split(' ')[0]), id: line.split(' ')[1] ?? '' })),
+);
+const results = runChecks({ calls, faults, executions, looks, stalls, end }, limits);
+results.push({ name: 'the proxy lives, logs no error and leaves nothing', checked: 1, failures: problems });
+
+// === The report ===
+
+const stalled = stalls.reduce((sum, { from, to }) => sum + to - from, 0);
+say(`${calls.length} calls, ${executions.length} executions, ${looks.length} looks, stalled ${stalled} ms`);
+for (const fault of faults) {
+  const { backend, kind, began, ended } = fault;
+  say(
+    `  ${((began - begun) / 1000).toFixed(1).padStart(6)} s  ${backend} ${kind} ${ended === null ? '' : `${ended - began} ms`}`,
+  );
+}
+const outcomes = new Map();
+for (const { kind, code: status, reason } of calls) {
+  const what = `${kind}: ${status === 0 ? 'OK' : `code ${status}, ${reason}`}`;
+  outcomes.set(what, (outcomes.get(what) ?? 0) + 1);
+}
+for (const [what, times] of [...outcomes].toSorted()) say(`${String(times).padStart(8)}  ${what}`);
+for (const { name, checked, failures } of results) {
+  say(`${failures.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${checked} checked, ${failures.length} failed)`);
+  for (const failure of failures.slice(0, 10)) say(`        ${failure}`);
+}
+const failed = results.filter(({ failures }) => failures.length > 0).length;
+say(`${results.length - failed} checks passed, ${failed} failed; seed ${seed}`);
+process.exit(failed === 0 ? 0 : 1);

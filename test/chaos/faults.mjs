@@ -1,0 +1,54 @@
+/** What is done to the backends of the chaos: drawn beforehand from a seed, so that a run can be had again. */
+
+/** @typedef {'kill' | 'pause' | 'cut' | 'slow' | 'drain' | 'lost'} FaultKind */
+/** @typedef {{ at: number, backend: number, kind: FaultKind, lasts: number }} PlannedFault times in ms from the start */
+
+/** How long one lasts (ms): short ones must hardly be felt, long ones must be seen in the backend's state. */
+const lengths = {
+  kill: [300, 15_000],
+  pause: [300, 15_000],
+  cut: [300, 15_000],
+  slow: [3000, 10_000],
+  drain: [2000, 8000],
+  lost: [0, 0],
+};
+/** At any time no more backends are in trouble than this, so that every call has somewhere to go. */
+const together = 2;
+/** What a backend is left alone after a fault (ms). */
+const rest = 4000;
+/** At the end nothing begins any more, so that every recovery is seen (ms). */
+const quiet = 20_000;
+/** One in so many lasts long enough for its state to be looked at 10 s after it began. */
+const longOnes = 3;
+const long = [12_000, 16_000];
+
+/**
+ * @param {() => number} random
+ * @param {number} whole ms
+ * @param {number} backends
+ * @param {readonly FaultKind[]} kinds
+ * @returns {PlannedFault[]} in order of time
+ */
+export function drawFaults(random, whole, backends, kinds) {
+  /** @type {PlannedFault[]} */
+  const faults = [];
+  const between = (low, high) => low + random() * (high - low);
+  /** @type {FaultKind[]} */
+  let bag = [];
+  for (let at = between(500, 2000); at < whole - quiet; at += between(300, 3000)) {
+    const inTrouble = faults.filter((fault) => fault.at + fault.lasts + rest > at);
+    const free = Array.from({ length: backends }, (_, i) => i).filter(
+      (i) => !inTrouble.some(({ backend }) => backend === i),
+    );
+    const backend = free[Math.floor(random() * free.length)];
+    if (inTrouble.length >= together || backend === undefined) continue;
+    // Each kind once before any comes again, so that a short run has them all.
+    if (bag.length === 0) bag = [...kinds];
+    const [kind] = bag.splice(Math.floor(random() * bag.length), 1);
+    const silent = kind === 'kill' || kind === 'pause' || kind === 'cut';
+    const [low, high] = silent && random() < 1 / longOnes ? long : lengths[kind];
+    const lasts = between(low, high);
+    faults.push({ at, backend, kind, lasts: Math.min(lasts, whole - quiet + 5000 - at) });
+  }
+  return faults;
+}
