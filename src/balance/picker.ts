@@ -168,9 +168,10 @@ class TieredPicker implements Picker {
     const { best } = this;
     if (best === nowhere) return this.nothing();
     if (isParkedRank(asker, best)) {
-      // Hedges take a parked backend only where nothing else is in the pool (D16).
-      if (query.cause === 'hedge' && this.tried === 'open') return skipped;
-      if (query.cause === 'hedge' && this.full) return overloaded;
+      // Hedges take a parked backend only where nothing else is in the pool (D16); a pin's rules are its own.
+      const spared = asker === askers.hedge;
+      if (spared && this.tried === 'open') return skipped;
+      if (spared && this.full) return overloaded;
       if (isFailureParkedRank(asker, best) && !this.mayTryParked(candidates, query))
         return this.refuse(candidates, query);
       this.keepSoonest(candidates);
