@@ -44,6 +44,17 @@ const longestQuiet = 1000;
  */
 const doubt = 2000;
 
+const oneFile = {
+  fresh: 'a new file in force',
+  again: 'the file is again the one in force',
+  useless: 'the file is of no use, the one read before stays in force',
+};
+const severalFiles = {
+  fresh: 'new files in force',
+  again: 'the files are again those in force',
+  useless: 'the files are of no use, those read before stay in force',
+};
+
 /** Follows files that a start has read: the last good ones stay in force. Never throws. */
 export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<FollowIo, 'apply'>): SetFollower {
   const { clock, alarms } = io.ports;
@@ -52,6 +63,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     const path = set.paths[key];
     return path === null ? [] : [{ key, path }];
   });
+  const words = named.length === 1 ? oneFile : severalFiles;
   let inForce = digest(set.texts);
   /** What is wrong with the files now, as it was told. */
   let trouble: string | null = null;
@@ -110,7 +122,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     const { fields, message, warnings } = set.describe(texts);
     if (version === inForce) {
       if (asked) io.tell('info', fields, `${what}: unchanged: ${message}`);
-      else if (trouble !== null) io.tell('info', fields, `${what}: the files are again those in force: ${message}`);
+      else if (trouble !== null) io.tell('info', fields, `${what}: ${words.again}: ${message}`);
     } else {
       try {
         set.apply(texts);
@@ -119,7 +131,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
         return;
       }
       inForce = version;
-      io.tell('info', fields, `${what}: new files in force: ${message}`);
+      io.tell('info', fields, `${what}: ${words.fresh}: ${message}`);
       for (const warning of warnings) io.tell('warn', {}, warning);
     }
     trouble = null;
@@ -140,7 +152,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     }
     badSince = null;
     trouble = problem;
-    io.tell('warn', {}, `${what}: the files are of no use, those read before stay in force: ${problem}`);
+    io.tell('warn', {}, `${what}: ${words.useless}: ${problem}`);
   }
 
   const unwatch = named.map(({ path }) => io.watch(path, changed));
