@@ -155,6 +155,44 @@ describe('a backend that does not answer the connect', () => {
   });
 });
 
+it('CON-08: a call with waitForReady that is in line when the last connection is lost waits on, without a token', async () => {
+  const time = createVirtualTime();
+  const first = await backend({ name: 'b', settings: [[3, 1]], onStream: behave.silent });
+  const { port } = first;
+  const [entry] = (retry({ attempts: 2 }) as { methodConfig: [object] }).methodConfig;
+  const proxy = await proxyTo([first], {
+    time,
+    flags: ['--backend-connections', '1'],
+    serviceConfig: {
+      methodConfig: [{ ...entry, waitForReady: true }],
+      retryThrottling: { maxTokens: 10, tokenRatio: 1 },
+    },
+  });
+  const c = await client(proxy);
+  // Fills the only place; a policy is off for it, so that it is over when its connection is.
+  const holder = c.call(method, { messages: ['hi'], headers: [['hedgerow-retry', 'off']] });
+  await first.waitForStream(1);
+  const waiting = c.call(method, { messages: ['hi'] });
+  await c.ping();
+  expect([proxy.app.pool.backends[0]?.link, first.streams.length]).toEqual(['busy', 1]);
+  await first.stopListening();
+  first.kill();
+  expect((await holder.done()).status).toBe(14);
+  // What the holder's own end took.
+  expect(proxy.app.throttle.state?.milliTokens).toBe(9000);
+  while (proxy.app.pool.backends[0]?.link !== 'backoff') await c.ping();
+  const tried = proxy.changes.length;
+  for (let n = 0; n < 20; n += 1) await c.ping();
+  // It is time alone that connects again.
+  expect([waiting.end, proxy.changes.length]).toEqual([null, tried]);
+  const back = await backend({ name: 'b', port, onStream: behave.ok('back') });
+  time.advance(1000);
+  expect((await waiting.done()).status).toBe(0);
+  expect([waiting.trailer('hedgerow-retries'), back.streams.length]).toEqual(['0', 1]);
+  expect(back.streams[0]?.header('grpc-previous-rpc-attempts')).toBeUndefined();
+  expect(proxy.app.throttle.state?.milliTokens).toBe(10_000);
+});
+
 it('CON-15: a retry where there is one backend goes to the same one', async () => {
   const { backend: b, client: c } = await one({ proxy: { serviceConfig: retry() } });
   b.script([behave.fail(14), behave.ok('again')]);
