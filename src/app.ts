@@ -1,10 +1,13 @@
 import { type Admin, createAdmin } from './admin/server.js';
-import { allWell } from './balance/all-well.js';
+import { createBlame } from './balance/blame.js';
+import { createHealth } from './balance/health.js';
+import { defaultHealth, type HealthChange } from './balance/health-types.js';
 import { createPicker } from './balance/picker.js';
+import { createSessions, type Presence } from './balance/sessions.js';
 import { compileMethods } from './config/methods.js';
 import type { ServiceConfig } from './config/service-config.js';
 import type { Settings } from './config/settings.js';
-import { backendId } from './grpc/backend-id.js';
+import { type BackendId, backendId } from './grpc/backend-id.js';
 import { defaultBalancing } from './grpc/balancing-config.js';
 import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
@@ -12,6 +15,7 @@ import { createThrottle, type Throttle } from './policy/throttle.js';
 import { ClientMemory } from './proxy/client-memory.js';
 import type { ClientTls } from './proxy/client-tls.js';
 import { createListener, type Listener } from './proxy/listener.js';
+import { LossBook, type LossRecord } from './proxy/losses.js';
 import { createNotes } from './proxy/notes.js';
 import type { CallObserver } from './proxy/observer.js';
 import type { ProxyParts } from './proxy/parts.js';
@@ -54,6 +58,9 @@ export interface FileContents extends ClientTlsFiles, BackendTlsFiles {
 export interface AppEvents {
   readonly observer: CallObserver;
   readonly onBackendChange: (change: BackendChange) => void;
+  readonly onHealthChange: (change: HealthChange) => void;
+  /** What became of the attempts of a backend that was lost (D34). */
+  readonly onLoss: (loss: LossRecord) => void;
   readonly onClientRefused: (peer: string, detail: string) => void;
   readonly onDefect: (error: unknown, call: string) => void;
 }
@@ -135,8 +142,50 @@ export function createApp(
     random,
     alarms,
     turn,
-    onStateChange: events.onBackendChange,
+    onStateChange(change) {
+      const released = change.event === 'connected' ? health.of(change.id).connected(clock.now()) : null;
+      events.onBackendChange(change);
+      if (released !== null) onHealthChange(released);
+    },
   });
+  const health = createHealth({
+    ...defaultHealth,
+    hardFailures: settings.healthHardFailures,
+    aliveWindow: settings.healthAliveWindow,
+    rateFloor: settings.healthFailureRate,
+    parkFirst: settings.healthPark,
+    parkMax: settings.healthParkMax,
+    recentWindow: settings.healthRecentWindow,
+    probeGrace: settings.healthProbeGrace,
+  });
+  const sessions = createSessions(
+    {
+      ttl: settings.sessionTtl,
+      maxAge: settings.sessionMaxAge,
+      maxEntries: settings.sessionMaxEntries,
+      lostAfter: settings.sessionLostAfter,
+    },
+    presence,
+  );
+
+  /** Since when backends have been parked; what had lapsed and was parked again has been so all the time. */
+  const parks = new Map<BackendId, number>();
+  function onHealthChange(change: HealthChange): void {
+    if (change.kind === 'released') parks.delete(change.id);
+    else if (change.reason === 'operator' || (change.reason !== 'rate_limited' && !parks.has(change.id)))
+      parks.set(change.id, clock.now());
+    events.onHealthChange(change);
+  }
+
+  /** D15: gone, or since when it has been of no use. */
+  function presence(id: BackendId): Presence {
+    const backend = pool.get(id);
+    if (backend === undefined || backend.phase === 'left') return 'gone';
+    const { downSince } = backend;
+    const parkedSince = health.standing(id, clock.now()) === 'parked' ? (parks.get(id) ?? null) : null;
+    return downSince === null || parkedSince === null ? (downSince ?? parkedSince) : Math.min(downSince, parkedSince);
+  }
+
   let methods = compileMethods(config);
   const throttle = createThrottle(config.throttling);
   const replay = createReplayBudget(settings.bufferLimit, 'total', null);
@@ -151,9 +200,22 @@ export function createApp(
     alarms,
     turn,
     pool,
-    picker: createPicker(defaultBalancing('round_robin'), allWell, { hedgeDistinct: false, pinOnParked: 'fail' }, () =>
-      random.next(),
+    picker: createPicker(
+      defaultBalancing(settings.loadBalancing),
+      health,
+      { hedgeDistinct: settings.hedgeDistinct, pinOnParked: settings.pinOnParked },
+      () => random.next(),
     ),
+    health,
+    blame: createBlame({
+      minBlame: settings.minBlame,
+      ignoreDeadline: settings.healthIgnoreDeadline,
+      countInternal: settings.healthCountInternal,
+      rateLimit: settings.healthRateLimit,
+    }),
+    onHealthChange,
+    sessions,
+    losses: new LossBook(turn, events.onLoss),
     policyFor: (path) => methods.lookup(path),
     throttle,
     replay,
@@ -163,6 +225,7 @@ export function createApp(
     prefix: `${settings.metadataPrefix}-`,
     directives: settings.directives,
     pin: settings.pin,
+    session: settings.session,
     pinSameBackendRetry: settings.pinSameBackendRetry,
     maxMessageSize: settings.maxMessageSize,
     notes: createNotes(`${settings.metadataPrefix}-`, settings.responseMetadata),

@@ -53,6 +53,8 @@ export function createStartProxy(ports: Ports): StartProxy {
         if (app.pool.backends.every(({ link }) => link === 'ready')) onConnected();
       },
       onClientRefused() {},
+      onHealthChange() {},
+      onLoss() {},
       onDefect: (error) => onDefect(error),
     });
     await app.start();

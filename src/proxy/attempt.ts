@@ -1,3 +1,5 @@
+import type { Unended } from '../balance/blame.js';
+import type { BackendHealth, Mark } from '../balance/health-types.js';
 import {
   judgeHeaders,
   judgeMissingTrailers,
@@ -52,6 +54,8 @@ export interface AttemptOwner {
 /** What an attempt is started with. */
 export interface AttemptFacts extends PlaceWish {
   readonly id: AttemptId;
+  /** The call's `:path`. */
+  readonly path: string;
   /** A hedge, or the repeat of one. */
   readonly hedge: boolean;
   readonly previous: number;
@@ -59,6 +63,12 @@ export interface AttemptFacts extends PlaceWish {
   readonly avoid: readonly BackendId[];
   /** Bytes of one message of the answer; null: no limit. */
   readonly responseLimit: number | null;
+}
+
+/** D35: its backend was removed or drained, and the time that calls had there is over. */
+function overdueEnd(backend: string): AttemptEnd {
+  const detail = `backend ${backend} is leaving, and the call did not end within --drain-timeout`;
+  return { ...unplacedEnd(detail), reach: 'dropped', reason: 'drain_timeout' };
 }
 
 /** One attempt of a call: a place at a backend, then a stream there. Reads the wire; decides nothing. */
@@ -91,6 +101,13 @@ export class Attempt implements StreamEvents, PlaceSeeker {
   /** Backends that its call had tried when it began. */
   readonly avoid: readonly BackendId[];
 
+  /** Null before its HEADERS were handed over, and once its end has been told. */
+  private health: BackendHealth | null = null;
+  private mark: Mark = 0;
+  private sentAt = 0;
+  /** Negative: no response headers yet. */
+  private answeredAt = -1;
+  private readonly path: string;
   private readonly owner: AttemptOwner;
   private readonly parts: ProxyParts;
   private readonly search: PlaceSearch;
@@ -104,6 +121,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     this.parts = parts;
     this.id = facts.id;
     this.cause = facts.cause;
+    this.path = facts.path;
     this.hedge = facts.hedge;
     this.previous = facts.previous;
     this.avoid = facts.avoid;
@@ -147,17 +165,32 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     this.owner.attemptFailed(error);
   }
 
+  /**
+   * Its HEADERS have been handed to the wire.
+   *
+   * @param order as which of its call's attempts, from 1
+   */
+  sent(order: number): void {
+    this.dispatched = order;
+    const { backend, parts } = this;
+    if (backend === null) return;
+    this.sentAt = parts.clock.now();
+    this.health = parts.health.of(backend.id);
+    this.mark = this.health.began(this.sentAt);
+  }
+
   /** Ends the attempt before anything of it was sent. */
   drop(code: StatusCode, reason: StopReason, detail: string): void {
     this.settle({ ...unplacedEnd(detail), code, reach: 'dropped', reason });
   }
 
-  /** Ends the attempt from our side; nothing more is heard of it. */
-  cancel(): void {
+  /** Ends the attempt from our side; nothing more is heard of it. @param late the call's deadline has passed */
+  cancel(late = false): void {
     if (this.reported) return;
     this.reported = true;
     this.cancelled = this.end === null;
     this.endedAt = this.parts.clock.now();
+    this.tellHealth(this.end ?? (late ? 'deadline' : 'abandoned'));
     this.search.cancel();
     this.release();
   }
@@ -180,6 +213,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
       const verdict = judgeHeaders(fields, endStream);
       if (verdict.kind === 'initial') {
         this.initial = fields;
+        this.answered();
         this.owner.attemptAnswered(this);
         return;
       }
@@ -237,10 +271,29 @@ export class Attempt implements StreamEvents, PlaceSeeker {
         this.owner.attemptTooLarge(this);
         return;
       }
-      this.settle(judgeStreamEnd(end, this.initial !== null));
+      if (end.kind === 'lost' && this.backend?.overdue) this.settle(overdueEnd(this.backend.name));
+      else this.settle(judgeStreamEnd(end, this.initial !== null));
     } catch (error) {
       this.owner.attemptFailed(error);
     }
+  }
+
+  private answered(): void {
+    this.answeredAt = this.parts.clock.now();
+    const change = this.health?.answered(this.mark, this.answeredAt) ?? null;
+    if (change !== null) this.parts.onHealthChange(change);
+  }
+
+  /** D21; before the machine hears of the end, so that what follows is placed by it. */
+  private tellHealth(end: AttemptEnd | Unended): void {
+    const { health, parts, answeredAt } = this;
+    if (health === null) return;
+    this.health = null;
+    const answered = answeredAt >= 0;
+    const silent = (answered ? answeredAt : this.endedAt) - this.sentAt;
+    const verdict = parts.blame.judge(end, this.path, silent, answered);
+    const change = health.ended(this.mark, verdict, this.endedAt, silent);
+    if (change !== null) parts.onHealthChange(change);
   }
 
   private passOn(chunk: Uint8Array, start: number, end: number): void {
@@ -263,6 +316,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     if (this.reported) return;
     this.reported = true;
     this.endedAt = this.parts.clock.now();
+    if (this.end !== null) this.tellHealth(this.end);
     this.release();
     const refused = this.limit?.refused ?? null;
     if (refused === null) this.owner.attemptEnded(this);

@@ -21,6 +21,7 @@ export interface EndingCall {
   readonly startedAt: number;
   readonly deadlineAt: number | null;
   readonly placement: Placement;
+  readonly seat: { readonly key: string } | null;
   readonly attempts: readonly Attempt[];
   readonly winner: Attempt | null;
   /** Its answer's metadata was larger than we, or the client, accept. */
@@ -78,7 +79,8 @@ function answer(call: EndingCall, told: Attempt | null, ending: Told): boolean {
 function recordOfCall(call: EndingCall, ending: Told): CallRecord {
   const { attempts, placement } = call;
   // What a client wrote belongs in no log; a pin that is known is a backend's name.
-  const pinned = placement.kind !== 'any' && knows(call.parts.pool.backends, placement.target);
+  const pinned =
+    placement.kind !== 'any' && placement.by === 'pin' && knows(call.parts.pool.backends, placement.target);
   return {
     id: call.id,
     method: call.request.path,
@@ -88,6 +90,7 @@ function recordOfCall(call: EndingCall, ending: Told): CallRecord {
     message: ending.reason === 'pin_unknown' ? '' : ending.message,
     processed: processedBy(attempts),
     pin: placement.kind === 'any' || !pinned ? null : { target: placement.target, strict: placement.kind === 'only' },
+    session: call.seat?.key ?? null,
     attempts: attempts.map(recordOf),
     retries: retriesOf(attempts),
     commit: call.commitCause,

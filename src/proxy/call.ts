@@ -8,14 +8,17 @@ import type { StopReason } from '../grpc/stop-reason.js';
 import type { HeaderField, Http2Connection, Http2Stream, StreamEnd, StreamEvents } from '../http2/types.js';
 import type { AttemptId, CallEvent, CallPolicy, CommitCause, Decision, Placement } from '../policy/types.js';
 import type { ReplayBudget } from '../replay/types.js';
+import type { UpstreamBackend } from '../upstream/types.js';
 import { initialAnswer } from './answer.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { authorityFor } from './authority.js';
 import { type EndingCall, endCall } from './call-end.js';
+import { CallLosses } from './call-losses.js';
 import { CallMachine, type MachineOwner } from './call-machine.js';
 import type { ProxyParts } from './parts.js';
 import { placementOf } from './placement.js';
 import { RequestRelay } from './request-relay.js';
+import { findSeat, leaveSeat, SessionSeat } from './session-seat.js';
 
 /** Where a call came from: its client's connection. */
 export interface CallHome {
@@ -37,6 +40,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   readonly request: IncomingCall;
   private readonly policy: CallPolicy;
   readonly placement: Placement;
+  /** Null: the call is of no session. */
+  seat: SessionSeat | null = null;
   /** Bytes of one message of an answer; null: no limit. */
   private readonly responseLimit: number | null;
   readonly relay: RequestRelay;
@@ -53,6 +58,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   private dispatched = 0;
   private done = false;
   private callId: string | null = null;
+  private readonly losses: CallLosses;
   private readonly machine: CallMachine;
 
   constructor(home: CallHome, parts: ProxyParts, stream: Http2Stream, request: IncomingCall) {
@@ -68,6 +74,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     this.responseLimit = least(this.policy.maxResponseMessageBytes, parts.maxMessageSize);
     const requestLimit = least(this.policy.maxRequestMessageBytes, parts.maxMessageSize);
     this.relay = new RequestRelay(home.connection, stream, parts, home.replay, requestLimit);
+    this.losses = new CallLosses(parts.losses);
     this.machine = new CallMachine(this.policy.plan, parts, this);
   }
 
@@ -92,12 +99,14 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
 
   private begin(): void {
     const { placement } = this;
-    if (placement.kind !== 'any' && !knows(this.parts.pool.backends, placement.target)) {
+    const { retry, exclude, session } = this.request.directives;
+    const by = placement.kind === 'any' ? null : placement.by;
+    if (by === 'session' && session !== null && !this.takeSeat(session)) return;
+    if (placement.kind !== 'any' && by === 'pin' && !knows(this.parts.pool.backends, placement.target)) {
       // D6: a mistake in any mode.
       this.reject(Status.UNAVAILABLE, 'pin_unknown', `no backend is named ${JSON.stringify(placement.target)}`);
       return;
     }
-    const { retry, exclude } = this.request.directives;
     if (
       exclude.length > 0 &&
       !this.parts.pool.backends.some((backend) => allows({ only: null, strict: false, exclude }, backend))
@@ -107,6 +116,14 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       return;
     }
     this.dispatch({ type: 'started', deadlineAt: this.deadlineAt, placement, policy: retry });
+  }
+
+  /** Finds the call's session. False: the call is over. */
+  private takeSeat(session: string): boolean {
+    const found = findSeat(session, this.parts);
+    if (found instanceof SessionSeat) this.seat = found;
+    else this.reject(found.code, found.reason, found.detail);
+    return found instanceof SessionSeat;
   }
 
   /** The proxy is going down and has waited long enough (D35). */
@@ -192,7 +209,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     }
     attempt.requestEnded = bodiless;
     this.dispatched += 1;
-    attempt.dispatched = this.dispatched;
+    attempt.sent(this.dispatched);
+    this.losses.sent();
     this.dispatch({ type: 'attemptPlaced', attempt: attempt.id, backend: backend.id });
     // The deadline may have passed between two looks at the clock: then all is over and freed (CAN-04).
     if (this.done) return;
@@ -201,6 +219,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   attemptAnswered(attempt: Attempt): void {
+    this.noteReached(attempt);
     this.dispatch({ type: 'headersReceived', attempt: attempt.id });
     if (this.done || this.winner !== attempt || attempt.initial === null || this.headersForwarded) return;
     this.headersForwarded = true;
@@ -226,9 +245,10 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   attemptEnded(attempt: Attempt): void {
-    const { end } = attempt;
+    const { end, backend } = attempt;
     if (end === null) return;
-    this.dispatch({
+    if (end.reach === 'processed') this.noteReached(attempt);
+    const event = {
       type: 'attemptEnded',
       attempt: attempt.id,
       code: end.code,
@@ -236,7 +256,22 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       pushback: end.pushback,
       by: end.by,
       reason: end.reason,
-    });
+    } as const;
+    if (end.by !== 'loss' || backend === null) this.dispatch(event);
+    else this.dispatchLoss(attempt, backend, event);
+  }
+
+  /** D19: what becomes of an attempt whose backend was lost is counted. */
+  private dispatchLoss(attempt: Attempt, backend: UpstreamBackend, event: CallEvent): void {
+    const loss = this.losses.open(attempt, backend, this.headersForwarded && attempt === this.winner);
+    const siblings = this.attempts.some((other) => other !== attempt && other.end === null && !other.cancelled);
+    const { dispatched } = this;
+    this.dispatch(event);
+    if (!this.done) loss.follow(siblings, this.dispatched > dispatched);
+  }
+
+  private noteReached({ backend }: Attempt): void {
+    if (this.seat !== null && backend !== null) this.seat.reached(backend.id, this.parts.clock.now());
   }
 
   avoidedBy(attempt: Attempt): readonly BackendId[] {
@@ -299,11 +334,13 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       case 'startAttempt': {
         const attempt = new Attempt(this, this.parts, {
           id: decision.attempt,
+          path: this.request.path,
           cause: decision.cause,
           hedge: this.policy.plan.kind === 'hedge' && decision.previous > 0,
           previous: decision.previous,
           avoid: decision.avoid,
           onlyOn: decision.onlyOn,
+          seat: this.seatFor(decision),
           exclude: this.request.directives.exclude,
           waitForReady: this.policy.waitForReady,
           guarded: this.guarded,
@@ -321,7 +358,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
         this.relay.commit(this.winner);
         return;
       case 'cancelAttempt':
-        this.attempt(decision.attempt)?.cancel();
+        this.attempt(decision.attempt)?.cancel(decision.why === 'deadline');
         return;
       case 'countThrottle':
         this.parts.throttle.count(decision.as);
@@ -332,6 +369,13 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       default:
         decision satisfies never;
     }
+  }
+
+  /** D29: a claim that nothing can depend on is given back when its first call is proven not to have been processed. */
+  private seatFor({ cause, onlyOn }: Extract<Decision, { type: 'startAttempt' }>): SessionSeat | null {
+    if (this.seat === null || onlyOn === null) return null;
+    if (cause === 'transparent') this.seat.release();
+    return this.seat;
   }
 
   private attempt(id: AttemptId): Attempt | null {
@@ -360,6 +404,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   private finish(decision: Extract<Decision, { type: 'finish' }>): void {
     this.done = true;
     this.machine.stop();
+    this.losses.over(decision.reason, this.attempts.at(-1)?.end?.reach === 'unplaced');
+    if (this.seat !== null) leaveSeat(this.seat, this.attempts, this.parts.clock.now());
     this.relay.dispose();
     endCall(this, decision);
     this.home.callEnded(this);

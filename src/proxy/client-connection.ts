@@ -104,6 +104,7 @@ export class ClientConnection implements CallHome {
       origin: 'proxy',
       processed: 'no',
       pin: null,
+      session: null,
       attempts: [],
       retries: 0,
       commit: null,

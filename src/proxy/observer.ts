@@ -32,6 +32,8 @@ export interface CallRecord {
   readonly processed: 'no' | 'unknown';
   /** The backend that the client named, and whether that binds every attempt; null where it named none. */
   readonly pin: { readonly target: TargetName; readonly strict: boolean } | null;
+  /** The key of the call's session, a hash of its id (D31); null where it is of none. */
+  readonly session: string | null;
   readonly attempts: readonly AttemptRecord[];
   /** Policy attempts beyond the first, hedges included. */
   readonly retries: number;

@@ -1,3 +1,6 @@
+import type { Blame } from '../balance/blame.js';
+import type { Health, HealthChange } from '../balance/health-types.js';
+import type { Sessions } from '../balance/sessions.js';
 import type { Picker } from '../balance/types.js';
 import type { Throttle } from '../policy/throttle.js';
 import type { CallPolicy } from '../policy/types.js';
@@ -5,6 +8,7 @@ import type { ReplayBudget } from '../replay/types.js';
 import type { Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import type { UpstreamPool } from '../upstream/types.js';
 import type { AuthoritySetting } from './authority.js';
+import type { LossBook } from './losses.js';
 import type { Notes } from './notes.js';
 import type { CallObserver } from './observer.js';
 import type { RelayBudget } from './relay-budget.js';
@@ -17,6 +21,12 @@ export interface ProxyParts {
   readonly turn: Turn;
   readonly pool: UpstreamPool;
   readonly picker: Picker;
+  readonly health: Health;
+  /** What the end of an attempt says of its backend (D21). */
+  readonly blame: Blame;
+  readonly onHealthChange: (change: HealthChange) => void;
+  readonly sessions: Sessions;
+  readonly losses: LossBook;
   /** What is in force for a path, captured when the call starts (CFG-10). */
   readonly policyFor: (path: string) => CallPolicy;
   /** One bucket for all calls (PRX-15). */
@@ -33,6 +43,8 @@ export interface ProxyParts {
   readonly directives: boolean;
   /** How a pin binds where its call does not say (--pin, D1). */
   readonly pin: 'strict' | 'first-attempt';
+  /** The same of a session (--session). */
+  readonly session: 'strict' | 'first-attempt';
   /** A strict pin's call may be retried on its backend (D2). */
   readonly pinSameBackendRetry: boolean;
   /** Bytes of one message in either direction; null: no limit (--max-message-size). */

@@ -1,5 +1,5 @@
 import { allows } from '../balance/bounds.js';
-import type { Bounds, PickQuery } from '../balance/types.js';
+import type { Bounds, Pick, PickQuery } from '../balance/types.js';
 import { unplacedEnd } from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import type { BackendId, TargetName } from '../grpc/backend-id.js';
@@ -8,6 +8,7 @@ import type { Http2Connection, Http2Stream, StreamEvents } from '../http2/types.
 import type { AttemptCause, Constraint } from '../policy/types.js';
 import type { StreamWaiter, UpstreamBackend } from '../upstream/types.js';
 import type { ProxyParts } from './parts.js';
+import { type SessionSeat, sessionLost, sessionsFull } from './session-seat.js';
 
 /** Shared: nearly every search ends without a failure. */
 const none: readonly BackendId[] = [];
@@ -16,6 +17,8 @@ const none: readonly BackendId[] = [];
 export interface PlaceWish {
   readonly onlyOn: Constraint | null;
   readonly exclude: readonly TargetName[];
+  /** The call's session, where the attempt keeps to it; `onlyOn` says how strictly. */
+  readonly seat: SessionSeat | null;
   /** Wait for a backend where none can be had (CFG-83). */
   readonly waitForReady: boolean;
   readonly cause: AttemptCause;
@@ -42,8 +45,9 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
   private readonly seeker: PlaceSeeker;
   private readonly parts: ProxyParts;
   private readonly wish: PlaceWish;
-  /** A pin; null once it binds no further. */
+  /** A pin, or a session's backend; null once it binds no further. */
   private onlyOn: Constraint | null;
+  private seat: SessionSeat | null;
   /** What the next pick must keep to; null where it may go anywhere. */
   bounds: Bounds | null;
   /** Backends that failed to connect in this very pick. */
@@ -59,7 +63,9 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     this.parts = parts;
     this.wish = wish;
     this.onlyOn = wish.onlyOn;
+    this.seat = wish.seat;
     this.bounds = boundsOf(wish.onlyOn, wish.exclude);
+    if (wish.seat !== null) this.bindTo(wish.seat.backend);
   }
 
   /** Where it waits for a stream. */
@@ -91,14 +97,12 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
 
   /** Tells the seeker, now or when there is news. */
   begin(): void {
-    const { pool, picker } = this.parts;
+    const { pool } = this.parts;
     for (;;) {
-      const pick = picker.pick(pool.backends, this);
+      const pick = this.pick();
       if (pick.kind !== 'use') {
-        if (this.loosen()) continue;
-        if (this.wish.waitForReady) this.waitForRoom();
-        else if (pick.kind === 'overloaded') this.miss(this.droppedEnd());
-        else this.miss(this.nowhereEnd());
+        if (this.loosen(pick)) continue;
+        this.endWithout(pick);
         return;
       }
       const backend = pool.get(pick.id);
@@ -118,6 +122,61 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     }
   }
 
+  private pick(): Pick {
+    const { pool, picker } = this.parts;
+    const { seat, bounds } = this;
+    if (seat === null) return picker.pick(pool.backends, this);
+    const { backend: id } = seat;
+    if (id === null) {
+      const pick = seat.choose(pool.backends, this);
+      if (pick.kind === 'use') this.bindTo(pick.id);
+      return pick;
+    }
+    // D15: a session keeps a backend that is leaving until its drain has ended.
+    const backend = pool.get(id);
+    const stays =
+      backend?.phase === 'leaving' && !this.failed.includes(id) && bounds !== null && allows(bounds, backend);
+    return stays ? { kind: 'use', id } : picker.pick(pool.backends, this);
+  }
+
+  /** @param id the session's backend; null: it has none yet */
+  private bindTo(id: BackendId | null): void {
+    const strict = this.wish.onlyOn?.strict ?? true;
+    this.onlyOn = { target: id ?? '', strict };
+    this.bounds = boundsOf(id === null ? null : this.onlyOn, this.wish.exclude);
+  }
+
+  /** The pick found nobody. */
+  private endWithout(pick: Exclude<Pick, { kind: 'use' }>): void {
+    const { waitForReady } = this.wish;
+    switch (pick.kind) {
+      case 'skipped':
+        this.miss(skippedEnd);
+        return;
+      case 'parked': {
+        // Parks are not waited for (D9).
+        const left = Math.max(0, pick.until - this.now);
+        const time = Number.isFinite(left) ? `for another ${(left / 1000).toFixed(1)} s` : 'until it is released';
+        this.missHere(unplacedEnd(`${this.bound()}, which is parked ${time}`));
+        return;
+      }
+      case 'none':
+      case 'overloaded':
+        if (this.seat?.crowded) this.miss(crowdedEnd);
+        else if (waitForReady) this.waitForRoom();
+        else this.missHere(pick.kind === 'none' ? this.nowhereEnd() : this.droppedEnd());
+        return;
+      default:
+        pick satisfies never;
+    }
+  }
+
+  /** A session may be lost by it (D15). */
+  private missHere(end: AttemptEnd): void {
+    if (end.reach === 'unplaced' && this.seat?.refused()) this.miss(sessionLostEnd(this.onlyOn?.target ?? ''));
+    else this.miss(end);
+  }
+
   onOpened(stream: Http2Stream, connection: Http2Connection): void {
     const backend = this.queuedAt;
     this.queuedAt = null;
@@ -135,6 +194,8 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     else {
       this.failed = [...this.failed, backend.id];
       this.lastFailure = detail;
+      // D29: nothing can depend on a claim whose first call never came there.
+      if (this.seat?.release()) this.bindTo(null);
       this.beginAgain();
     }
   }
@@ -167,11 +228,13 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
   }
 
   /** Where the pick may begin anew: a pin that binds no further (D7), or backends that may be up again by now. */
-  private loosen(): boolean {
+  private loosen({ kind }: Pick): boolean {
     if (this.onlyOn !== null && !this.onlyOn.strict) {
       this.onlyOn = null;
+      this.seat = null;
       this.bounds = boundsOf(null, this.wish.exclude);
-    } else if (!this.wish.waitForReady || this.failed.length === 0) return false;
+    } else if (!this.wish.waitForReady || this.failed.length === 0 || kind === 'parked' || kind === 'skipped')
+      return false;
     this.failed = none;
     return true;
   }
@@ -189,10 +252,17 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
 
   private droppedEnd(): AttemptEnd {
     const { onlyOn } = this;
-    const queue = 'as many calls waiting as --queue-limit permits';
-    if (onlyOn === null) return { ...unplacedEnd(`${this.every} has ${queue}`), reach: 'dropped' };
-    const detail = `the call is pinned to ${onlyOn.target}, which has ${queue}`;
+    const queue = 'as many calls waiting as --queue-limit permits, or in flight as its max-calls does';
+    if (onlyOn === null || onlyOn.target === '')
+      return { ...unplacedEnd(`${this.every} has ${queue}`), reach: 'dropped' };
+    const detail = `${this.bound()}, which has ${queue}`;
     return { ...unplacedEnd(detail), code: Status.RESOURCE_EXHAUSTED, reach: 'dropped' };
+  }
+
+  /** What binds the call, in words. */
+  private bound(): string {
+    const target = this.onlyOn?.target ?? '';
+    return this.seat === null ? `the call is pinned to ${target}` : `the call's session is on ${target}`;
   }
 
   /** What was judged, in words. */
@@ -204,10 +274,29 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     const { bounds, onlyOn, lastFailure } = this;
     const { backends } = this.parts.pool;
     const allowed = bounds === null ? backends : backends.filter((backend) => allows(bounds, backend));
-    const which = onlyOn === null ? this.every : `backend ${onlyOn.target}`;
+    const which = onlyOn === null || onlyOn.target === '' ? this.every : `backend ${onlyOn.target}`;
     const detail = lastFailure === '' ? describeDown(allowed, which) : lastFailure;
-    return unplacedEnd(onlyOn === null ? detail : `the call is pinned to ${onlyOn.target}: ${detail}`);
+    return unplacedEnd(onlyOn === null || onlyOn.target === '' ? detail : `${this.bound()}: ${detail}`);
   }
+}
+
+const skippedEnd: AttemptEnd = {
+  ...unplacedEnd(
+    'the call has been sent to every backend that can be used, and --hedge-distinct leaves further hedges out',
+  ),
+  reach: 'dropped',
+  reason: 'attempts_exhausted',
+};
+
+const crowdedEnd: AttemptEnd = {
+  ...unplacedEnd(sessionsFull),
+  code: Status.RESOURCE_EXHAUSTED,
+  reach: 'dropped',
+  reason: 'overloaded',
+};
+
+function sessionLostEnd(backend: string): AttemptEnd {
+  return { ...unplacedEnd(sessionLost(backend)), reach: 'dropped', reason: 'session_lost' };
 }
 
 function boundsOf(onlyOn: Constraint | null, exclude: readonly TargetName[]): Bounds | null {

@@ -4,13 +4,18 @@ import type { ProxyParts } from './parts.js';
 
 const anywhere: Placement = { kind: 'any' };
 
-/** Where a call's attempts may go: by what its client asks, and how the operator has pins bind (D1, D2). */
+/**
+ * Where a call's attempts may go: by what its client asks, and how the operator has pins and sessions bind (D1, D2). A pin
+ * goes before a session (D3). A session's target is looked up, or claimed, by its seat.
+ */
 export function placementOf(
-  { pin, allowRetry }: Directives,
-  parts: Pick<ProxyParts, 'pin' | 'pinSameBackendRetry'>,
+  { pin, session, allowRetry }: Directives,
+  parts: Pick<ProxyParts, 'pin' | 'session' | 'pinSameBackendRetry'>,
 ): Placement {
-  if (pin === null) return anywhere;
-  return allowRetry || parts.pin === 'first-attempt'
-    ? { kind: 'firstOnly', target: pin, by: 'pin' }
-    : { kind: 'only', target: pin, by: 'pin', again: parts.pinSameBackendRetry };
+  if (pin === null && session === null) return anywhere;
+  const [target, by, strictness] =
+    pin === null ? (['', 'session', parts.session] as const) : ([pin, 'pin', parts.pin] as const);
+  return allowRetry || strictness === 'first-attempt'
+    ? { kind: 'firstOnly', target, by }
+    : { kind: 'only', target, by, again: parts.pinSameBackendRetry };
 }

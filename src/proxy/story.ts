@@ -20,7 +20,7 @@ export function processedBy(attempts: readonly Attempt[]): 'no' | 'unknown' {
 function mayHaveReached({ dispatched, end }: Attempt): boolean {
   if (dispatched === 0) return false;
   // Cancelled by us: nobody knows how far it got.
-  return end === null || end.reach === 'processed';
+  return end === null || (end.reach !== 'refused' && end.reach !== 'unsent');
 }
 
 /**

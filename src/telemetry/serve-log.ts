@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import type { HealthChange, ParkReason, ReleaseRoute } from '../balance/health-types.js';
+import type { LossRecord } from '../proxy/losses.js';
 import type { CallObserver } from '../proxy/observer.js';
 import type { BackendChange } from '../upstream/types.js';
 import { createBurst } from './burst.js';
@@ -9,6 +11,8 @@ import { logReady, type ReadyFacts } from './logger.js';
 export interface RunLog {
   readonly observer: CallObserver;
   readonly onBackendChange: (change: BackendChange) => void;
+  readonly onHealthChange: (change: HealthChange) => void;
+  readonly onLoss: (loss: LossRecord) => void;
   readonly onClientRefused: (peer: string, detail: string) => void;
   readonly onDefect: (error: unknown, call: string) => void;
   ready(facts: Omit<ReadyFacts, 'control'>): void;
@@ -39,6 +43,21 @@ export function createRunLog(logger: Logger, observer: CallObserver, now: () => 
       if (event === 'lost' || event === 'connect_failed') logger.warn(fields, legible(detail));
       else logger.info(fields, legible(detail));
     },
+    onHealthChange(change) {
+      if (change.kind === 'parked') {
+        const { id, reason, parkMs, streak, failures } = change;
+        const fields = { backend: id, event: 'parked', reason, park_ms: rounded(parkMs), streak, failures };
+        logger.warn(fields, `backend ${id} is parked ${lengthOf(parkMs)}: ${parkWords[reason]}`);
+      } else {
+        const { id, reason, route, parkMs } = change;
+        const fields = { backend: id, event: 'released', reason, route, left_ms: rounded(parkMs) };
+        logger.info(fields, `backend ${id} is parked no more: ${releaseWords[route]}`);
+      }
+    },
+    onLoss({ backend, generation, detail, attempts, outcomes }) {
+      const fields = { backend, event: 'attempts_lost', generation, attempts, outcomes };
+      logger.warn(fields, legible(`${attempts} attempts lost: ${detail}`));
+    },
     onClientRefused(peer, detail) {
       const untold = refusals.take(now());
       if (untold === null) return;
@@ -53,3 +72,27 @@ export function createRunLog(logger: Logger, observer: CallObserver, now: () => 
     tell: (level, fields, message) => logger[level](fields, message),
   };
 }
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
+
+function lengthOf(ms: number | null): string {
+  return ms === null ? 'until it is released' : `for ${(ms / 1000).toFixed(1)} s`;
+}
+
+const parkWords: Readonly<Record<ParkReason, string>> = {
+  consecutive_failures: 'its attempts failed in a row',
+  rate_limited: 'it asked for patience',
+  operator: 'by hand',
+  not_serving: 'its health check says that it does not serve',
+};
+
+const releaseWords: Readonly<Record<ReleaseRoute, string>> = {
+  success: 'it answered a call',
+  lapsed_probe: 'its probe was answered',
+  connected: 'it is connected again',
+  serving: 'its health check says that it serves',
+  operator: 'by hand',
+  removed: 'it left',
+};

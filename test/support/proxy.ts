@@ -1,7 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { type App, createApp, type FileContents } from '../../src/app.js';
+import type { HealthChange } from '../../src/balance/health-types.js';
 import { readSettings } from '../../src/config/read-settings.js';
 import { parseServiceConfig } from '../../src/config/service-config.js';
+import type { LossRecord } from '../../src/proxy/losses.js';
 import type { CallRecord } from '../../src/proxy/observer.js';
 import { createNodeAlarms } from '../../src/runtime/alarms.js';
 import { nodeClock } from '../../src/runtime/clock.js';
@@ -26,6 +28,12 @@ export interface TestProxy {
   readonly refused: readonly string[];
   /** What was turned away with this index, when it has been. */
   refusal(index: number): Promise<string>;
+  /** Parks and releases. */
+  readonly healthChanges: readonly HealthChange[];
+  health(index: number): Promise<HealthChange>;
+  /** What became of the attempts of backends that were lost. */
+  readonly losses: readonly LossRecord[];
+  loss(index: number): Promise<LossRecord>;
   readonly defects: readonly unknown[];
   stop(): Promise<void>;
 }
@@ -76,6 +84,8 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   const calls: CallRecord[] = [];
   const changes: BackendChange[] = [];
   const refused: string[] = [];
+  const healthChanges: HealthChange[] = [];
+  const losses: LossRecord[] = [];
   const defects: unknown[] = [];
   const ports = {
     clock: options.time?.clock ?? nodeClock,
@@ -94,6 +104,14 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     onBackendChange(change) {
       changes.push(change);
       news.emit('change');
+    },
+    onHealthChange(change) {
+      healthChanges.push(change);
+      news.emit('health');
+    },
+    onLoss(loss) {
+      losses.push(loss);
+      news.emit('loss');
     },
     onClientRefused(peer, detail) {
       refused.push(`${peer}: ${detail}`);
@@ -129,6 +147,10 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     change: (index) => nth(changes, index, 'change'),
     refused,
     refusal: (index) => nth(refused, index, 'refused'),
+    healthChanges,
+    health: (index) => nth(healthChanges, index, 'health'),
+    losses,
+    loss: (index) => nth(losses, index, 'loss'),
     defects,
     stop: () => app.stop(),
   };

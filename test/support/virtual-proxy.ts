@@ -1,8 +1,13 @@
 import { allWell } from '../../src/balance/all-well.js';
+import { createBlame } from '../../src/balance/blame.js';
+import { createHealth } from '../../src/balance/health.js';
+import { defaultHealth } from '../../src/balance/health-types.js';
 import { createPicker } from '../../src/balance/picker.js';
+import { createSessions } from '../../src/balance/sessions.js';
 import { compileMethods, type MethodTable } from '../../src/config/methods.js';
 import { parseServiceConfig, type ServiceConfig } from '../../src/config/service-config.js';
 import { createThrottle, type Throttle } from '../../src/policy/throttle.js';
+import { LossBook } from '../../src/proxy/losses.js';
 import { createNotes } from '../../src/proxy/notes.js';
 import type { ProxyParts } from '../../src/proxy/parts.js';
 import { createRelayBudget } from '../../src/proxy/relay-budget.js';
@@ -179,6 +184,13 @@ export class VirtualProxy {
       picker: createPicker({ kind: 'round_robin' }, allWell, { hedgeDistinct: false, pinOnParked: 'fail' }, () =>
         random.next(),
       ),
+      // Parks are for tests of their own: no script here knows them.
+      health: createHealth({ ...defaultHealth, hardFailures: 1_000_000, recentWindow: 0 }),
+      blame: createBlame({ minBlame: 1000, ignoreDeadline: [], countInternal: false, rateLimit: false }),
+      onHealthChange: () => {},
+      sessions: createSessions({ ttl: 1, maxAge: null, maxEntries: 1, lostAfter: 1 }, () => null),
+      session: 'strict',
+      losses: new LossBook(time.turn, () => {}),
       policyFor: (path) => methods.lookup(path),
       throttle: {
         isShut: (debit) => throttle.isShut(debit),

@@ -122,7 +122,10 @@ describe('a strict pin', () => {
   });
 
   it('PIN-08, PIN-09: nothing but true loosens, and true alone does nothing', async () => {
-    const { b, call } = await pair(fail(unavailable), fail(unavailable));
+    const { b, call } = await pair(fail(unavailable), fail(unavailable), {
+      serviceConfig: retryConfig({ maxAttempts: 3 }),
+      flags: ['--pin-on-parked', 'try'],
+    });
     for (const headers of [...['false', '1', 'yes', '', 'truee'].map((value) => [allow(value)]), [allow(), allow()]])
       expect(verdict(await call([pin('a'), ...headers])).reason).toBe('pinned');
     expect(b.streams).toHaveLength(0);

@@ -30,7 +30,11 @@ describe('several backends', () => {
   it('SM-34, BR-26: a retry goes to the other of two, whichever failed', async () => {
     const a = await scene.backend({ name: 'a', onStream: fail(unavailable) });
     const b = await scene.backend({ name: 'b', onStream: ok('fine') });
-    const proxy = await scene.proxy({ backends: ports([a, b]), serviceConfig: retryConfig({ maxAttempts: 2 }) });
+    const proxy = await scene.proxy({
+      backends: ports([a, b]),
+      serviceConfig: retryConfig({ maxAttempts: 2 }),
+      flags: ['--health-hard-failures', '1000'],
+    });
     const client = await scene.client(proxy);
     for (let n = 0; n < 10; n += 1) {
       const answer = await client.call(path, { headers: line('x-call', String(n)) }).done();

@@ -38,6 +38,7 @@ export function call(rest: Partial<CallRecord> = {}): CallRecord {
     origin: 'backend',
     processed: 'unknown',
     pin: null,
+    session: null,
     attempts: [attempt('well', 0, 100)],
     retries: 0,
     commit: 'headers',

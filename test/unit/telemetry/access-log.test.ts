@@ -17,6 +17,7 @@ const retried: CallRecord = {
   origin: 'backend',
   processed: 'unknown',
   pin: null,
+  session: null,
   attempts: [
     {
       backend: backendId('b1'),
