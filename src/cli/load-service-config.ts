@@ -52,7 +52,7 @@ export async function loadServiceConfig(
     if (settings.serviceConfig !== null || !isMissing(error)) {
       return { ok: false, problem: fileProblem(path, error), exitCode: 2 };
     }
-    const config: ServiceConfig = { methodConfig: [], throttling: null, maxAttemptsLimit };
+    const config: ServiceConfig = { methodConfig: [], throttling: null, balancing: null, maxAttemptsLimit };
     return { ok: true, loaded: { path: null, version: versionOf('{}'), config, warnings: [] } };
   }
   const judged = judgeText(path, text, maxAttemptsLimit);

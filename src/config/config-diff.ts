@@ -1,3 +1,4 @@
+import type { BalancingConfig } from '../grpc/balancing-config.js';
 import type { Plan } from '../policy/types.js';
 import { compileMethods, type MethodPolicy } from './methods.js';
 import type { MethodName } from './names.js';
@@ -8,7 +9,7 @@ import type { ServiceConfig } from './service-config.js';
 
 /**
  * What calls will notice of a new config: one line for each name of either config whose methods get another policy, whether by
- * an entry of their own or by a default that they fall back to, then one for the bucket. Names in the order of `after`, those
+ * an entry of their own or by a default that they fall back to, then one for the bucket and one for how backends are chosen. Names in the order of `after`, those
  * that are gone last. Empty where no call can tell the two apart.
  */
 export function diffConfigs(before: ServiceConfig, after: ServiceConfig): readonly string[] {
@@ -21,7 +22,8 @@ export function diffConfigs(before: ServiceConfig, after: ServiceConfig): readon
     return [`${printable(is.get(path) ?? was.get(path) ?? path)}${fate}: ${changes.join('; ')}`];
   });
   const bucket = change('retryThrottling:', showBucket(before.throttling), showBucket(after.throttling));
-  return [...lines, ...bucket];
+  const balancing = change('load balancing:', showBalancing(before.balancing), showBalancing(after.balancing));
+  return [...lines, ...bucket, ...balancing];
 }
 
 /** A path that only this name decides, for each name that can match a call; with how it is told. */
@@ -96,4 +98,19 @@ function showBytes(bytes: number | null): string {
 function showBucket(bucket: Throttling | null): string {
   if (bucket === null) return 'none';
   return `${bucket.maxMilliTokens / 1000} tokens, ratio ${bucket.milliTokensPerSuccess / 1000}`;
+}
+
+function showBalancing(balancing: BalancingConfig | null): string {
+  switch (balancing?.kind) {
+    case undefined:
+      return 'as --load-balancing says';
+    case 'round_robin':
+      return 'round_robin';
+    case 'pick_first':
+      return balancing.shuffle ? 'pick_first, shuffled' : 'pick_first';
+    case 'least_request':
+      return `least_request of ${balancing.choiceCount}`;
+    default:
+      return balancing satisfies never;
+  }
 }

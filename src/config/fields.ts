@@ -26,6 +26,9 @@ const grammar = {
   retryPolicy: ['maxAttempts', 'initialBackoff', 'maxBackoff', 'backoffMultiplier', 'retryableStatusCodes'],
   hedgingPolicy: ['maxAttempts', 'hedgingDelay', 'nonFatalStatusCodes'],
   retryThrottling: ['maxTokens', 'tokenRatio'],
+  roundRobin: [],
+  pickFirst: ['shuffleAddressList'],
+  leastRequest: ['choiceCount'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ObjectKind = keyof typeof grammar;
@@ -38,15 +41,13 @@ const homes: Readonly<Record<ObjectKind, string>> = {
   retryPolicy: 'methodConfig[].retryPolicy',
   hedgingPolicy: 'methodConfig[].hedgingPolicy',
   retryThrottling: 'retryThrottling',
+  roundRobin: 'loadBalancingConfig[].round_robin',
+  pickFirst: 'loadBalancingConfig[].pick_first',
+  leastRequest: 'loadBalancingConfig[].least_request_experimental',
 };
 
 /** Sound by service_config.proto, and nothing to a proxy with backends of its own (CFG-12). */
-const ignored: ReadonlySet<string> = new Set([
-  'loadBalancingConfig',
-  'loadBalancingPolicy',
-  'healthCheckConfig',
-  'connectionScaling',
-]);
+const ignored: ReadonlySet<string> = new Set(['healthCheckConfig', 'connectionScaling']);
 
 /** Names that other implementations read. */
 const foreign: ReadonlyMap<string, string> = new Map([

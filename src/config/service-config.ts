@@ -1,7 +1,9 @@
+import type { BalancingConfig } from '../grpc/balancing-config.js';
 import type { Millis } from '../grpc/millis.js';
 import { readFields } from './fields.js';
 import type { Finding } from './finding.js';
 import { type JsonNode, type JsonObject, parseJson } from './json-tree.js';
+import { readBalancing } from './load-balancing.js';
 import { type MethodName, readNames, type TakenNames } from './names.js';
 import { type Policy, readHedgingPolicy, readRetryPolicy, readThrottling, type Throttling } from './policy-grammar.js';
 import { createReport, itemPath, memberPath, type Report } from './report.js';
@@ -25,6 +27,8 @@ export interface MethodConfig {
 export interface ServiceConfig {
   readonly methodConfig: readonly MethodConfig[];
   readonly throttling: Throttling | null;
+  /** How backends are chosen; null: as --load-balancing says. */
+  readonly balancing: BalancingConfig | null;
   /** --max-attempts-limit: the cap on every policy's attempts, at least 1. */
   readonly maxAttemptsLimit: number;
 }
@@ -63,6 +67,7 @@ function readDocument(root: JsonNode, maxAttemptsLimit: number, report: Report):
   return {
     methodConfig,
     throttling: throttling === undefined ? null : readThrottling(throttling, 'retryThrottling', policies, report),
+    balancing: readBalancing(fields, report),
     maxAttemptsLimit,
   };
 }

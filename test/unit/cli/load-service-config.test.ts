@@ -19,7 +19,7 @@ describe('the service config of a start', () => {
         ok: true,
         path: 'sc.json',
         version: expect.stringMatching(/^[0-9a-f]{12}$/),
-        config: { methodConfig: [], throttling: null, maxAttemptsLimit },
+        config: { methodConfig: [], throttling: null, balancing: null, maxAttemptsLimit },
         warnings: [expect.stringMatching(/^sc\.json:1:2: warning: methodConfgi: .*\[unknown-field\]$/)],
       },
     });
@@ -29,7 +29,11 @@ describe('the service config of a start', () => {
     const found = await load(null, { code: 'ENOENT' });
     expect(found).toMatchObject({
       ok: true,
-      loaded: { path: null, config: { methodConfig: [], throttling: null, maxAttemptsLimit }, warnings: [] },
+      loaded: {
+        path: null,
+        config: { methodConfig: [], throttling: null, balancing: null, maxAttemptsLimit },
+        warnings: [],
+      },
     });
     const written = await load(null, '{}');
     expect(written).toMatchObject({ loaded: { path: './service-config.json' } });

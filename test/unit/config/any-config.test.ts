@@ -12,6 +12,12 @@ const fields = [
   'methodConfig',
   'retryThrottling',
   'loadBalancingConfig',
+  'loadBalancingPolicy',
+  'round_robin',
+  'pick_first',
+  'least_request',
+  'shuffleAddressList',
+  'choiceCount',
   'name',
   'service',
   'method',
@@ -52,6 +58,7 @@ const { config } = fc.letrec<{ config: unknown }>((tie) => ({
       '-1s',
       'S',
       'UNAVAILABLE',
+      'pick_first',
       'a\u2028b',
       retry,
     ),
@@ -121,10 +128,21 @@ const entryFields = [
   { retryPolicy: { ...retry, maxAttempts: 9 } },
   { hedgingPolicy: { maxAttempts: 2, hedgingDelay: '0.1s', nonFatalStatusCodes: [14] } },
 ];
+const balancing = [
+  {},
+  { loadBalancingConfig: [{ pick_first: {} }] },
+  { loadBalancingPolicy: 'PICK_FIRST' },
+  { loadBalancingConfig: [{ pick_first: { shuffleAddressList: true } }] },
+];
 const validConfig = fc
-  .tuple(fc.shuffledSubarray(entryNames), fc.array(fc.constantFrom(...entryFields), { minLength: 5, maxLength: 5 }))
-  .map(([names, fields]) => {
-    const text = JSON.stringify({ methodConfig: names.map((name, index) => ({ name: [name], ...fields[index] })) });
+  .tuple(
+    fc.shuffledSubarray(entryNames),
+    fc.array(fc.constantFrom(...entryFields), { minLength: 5, maxLength: 5 }),
+    fc.constantFrom(...balancing),
+  )
+  .map(([names, fields, top]) => {
+    const methodConfig = names.map((name, index) => ({ name: [name], ...fields[index] }));
+    const text = JSON.stringify({ methodConfig, ...top });
     const { config: read } = parseServiceConfig(text, { maxAttemptsLimit: 5 });
     return read ?? expect.fail(text);
   });
@@ -132,10 +150,11 @@ const validConfig = fc
 it('two configs differ in words exactly where a call to some method tells them apart', () => {
   const seen = (of: ServiceConfig) => {
     const methods = compileMethods(of);
-    return ['/S/M', '/S/N', '/S/a/b', '/T/M', '/U/M', '*'].map((path) => {
+    const policies = ['/S/M', '/S/N', '/S/a/b', '/T/M', '/U/M', '*'].map((path) => {
       const { named: _named, entry: _entry, ...inForce } = methods.lookup(path);
       return inForce;
     });
+    return [...policies, of.balancing];
   };
   let [same, different] = [0, 0];
   fc.assert(

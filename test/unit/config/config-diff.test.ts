@@ -5,6 +5,7 @@ import { accepted, retry } from './config-text.js';
 interface Document {
   readonly methodConfig?: readonly object[];
   readonly retryThrottling?: object;
+  readonly loadBalancingConfig?: readonly object[];
 }
 
 function diff(before: Document, after: Document, limit = 5): readonly string[] {
@@ -55,6 +56,17 @@ describe('diffConfigs', () => {
     expect(diff(only(method, hedging), only(method, { hedgingPolicy: { ...hedge, ...fields } }))).toEqual([
       `/pkg.S/M: ${words}`,
     ]);
+  });
+
+  it.each([
+    [undefined, [{ round_robin: {} }], 'as --load-balancing says → round_robin'],
+    [[{ x: {} }, { round_robin: {} }], [{ pick_first: {} }], 'round_robin → pick_first'],
+    [[{ pick_first: {} }], [{ pick_first: { shuffleAddressList: true } }], 'pick_first → pick_first, shuffled'],
+    [[{ least_request: {} }], [{ least_request: { choiceCount: 3 } }], 'least_request of 2 → least_request of 3'],
+  ])('BAL-34: tells another load balancing: %j and %j', (before, after, words) => {
+    const top = (loadBalancingConfig: readonly object[] | undefined) => ({ loadBalancingConfig });
+    expect(diff(top(before) as Document, top(after) as Document)).toEqual([`load balancing: ${words}`]);
+    expect(diff(top(after) as Document, top(after) as Document)).toEqual([]);
   });
 
   it('tells the other fields of an entry', () => {

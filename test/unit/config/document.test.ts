@@ -121,13 +121,8 @@ describe('group 1a: the document', () => {
   });
 
   it('CFG-12: what gRPC clients know and a proxy does not use is accepted with a warning', () => {
-    const text =
-      '{"loadBalancingConfig":[{"x_y":{}}],"loadBalancingPolicy":"pick_first","healthCheckConfig":{"serviceName":"s"}}';
-    expect(told(text)).toEqual([
-      'ignored-field loadBalancingConfig',
-      'ignored-field loadBalancingPolicy',
-      'ignored-field healthCheckConfig',
-    ]);
+    const text = '{"healthCheckConfig":{"serviceName":"s"},"connectionScaling":{}}';
+    expect(told(text)).toEqual(['ignored-field healthCheckConfig', 'ignored-field connectionScaling']);
     accepted(text);
   });
 
