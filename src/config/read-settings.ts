@@ -181,8 +181,10 @@ function judgeTogether(
   localAddresses: readonly string[],
   nameOf: (key: SettingKey) => string,
 ): void {
-  if (settings.backend.length === 0) {
-    throw new Problem('no backend: give at least one, like --backend b1=127.0.0.1:50052');
+  if (settings.backend.length === 0 && settings.endpoints === null && settings.control === null) {
+    throw new Problem(
+      'no backend: give at least one, like --backend b1=127.0.0.1:50052, or --endpoints FILE, or --control ADDR for backends that register',
+    );
   }
   if (settings.listen.length === 0) throw new Problem(`${nameOf('listen')}: at least one address is needed`);
   judgeListeners(settings, nameOf('listen'));

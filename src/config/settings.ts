@@ -44,7 +44,7 @@ export const settingTable = {
     'Listening and backends',
     backend,
     [],
-    'A backend: IP:PORT, [IPV6]:PORT, ipv4:IP:PORT, ipv6:[IP]:PORT or unix:PATH. At least one.',
+    'A backend, or a group of them: HOST:PORT, dns:///HOST:PORT, IP:PORT, ipv4:IP:PORT, ipv6:[IP]:PORT or unix:PATH, with options ,weight=N ,priority=N ,max-calls=N (docs/backends.md).',
   ),
   ...poolSettings,
   ...healthSettings,

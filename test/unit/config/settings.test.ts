@@ -341,7 +341,10 @@ describe('one line with its place', () => {
   ])('%j', (given, line) => expect(problem(given)).toBe(line));
 
   it('no backend, or one name for two, is refused', () => {
-    expect(problem({ file: '{"backend": []}' })).toContain('no backend');
+    expect(problem({ file: '{"backend": []}' })).toContain('no backend: give at least one, like --backend');
+    for (const file of ['{"backend": [], "endpoints": "f.json"}', '{"backend": [], "control": "127.0.0.1:0"}']) {
+      expect(settings({ file }).backend).toEqual([]);
+    }
     const twice = ['--backend', 'a=10.0.0.1:1', '--backend', 'a=10.0.0.2:1'];
     expect(problem({ flags: twice })).toBe('--backend a=10.0.0.2:1: the name a is used twice');
     const file = '{"backend": ["a=10.0.0.1:1", "a=10.0.0.2:1"]}';
