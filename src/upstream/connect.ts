@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
 import { createConnection } from '../http2/connection.js';
@@ -71,6 +71,8 @@ export function secureContextOf({ ca, cert = null, key = null }: BackendTls): tl
     // Node takes a CA text without a certificate for an empty list, and no backend would be trusted.
     if (ca !== null) new X509Certificate(ca);
     return tls.createSecureContext({
+      // RFC 9113 9.2.1.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       ...(ca === null ? {} : { ca }),
       ...(cert === null ? {} : { cert }),
       ...(key === null ? {} : { key }),
