@@ -39,11 +39,15 @@ export interface RegisterStreams {
   stop(): void;
 }
 
-/** @param admit what is wrong with the caller's credentials; null: nothing */
+/**
+ * @param admit what is wrong with the caller's credentials; null: nothing
+ * @param connected whether the connection of this peer, as `getPeer` has it, is still there
+ */
 export function createRegisterStreams(
   owner: RegistryOwner,
   { clock, alarms, turn }: RegistryPorts,
   admit: (call: RegisterStream) => string | null,
+  connected: (peer: string) => boolean,
   limits?: RegistryLimits,
 ): RegisterStreams {
   const registry = createRegistry(limits);
@@ -117,20 +121,27 @@ export function createRegisterStreams(
     streams += 1;
     const stream = streams;
     open.set(stream, call);
-    const broken = (): void => {
-      // Ours to end as well: grpc-js says so of streams that we have ended.
-      if (open.delete(stream)) tell({ type: 'ended', stream, how: 'broken' });
+    const peer = call.getPeer();
+    let finished = false;
+    const broke = (): void => {
+      // grpc-js says so of streams that we have ended, too.
+      if (open.delete(stream)) tell({ type: 'broke', stream, by: connected(peer) ? 'reset' : 'connection' });
     };
-    call.on('cancelled', broken);
+    call.on('cancelled', () => {
+      // A loss is told at once. By what a leave was broken can be asked only when the connection has had its say.
+      if (finished) turn.atEnd(broke);
+      else broke();
+    });
     call.on('data', (message: RegistryMessage) => {
       if (open.has(stream)) tell({ type: 'received', stream, message });
     });
     // node:http2 ends the reading side of a stream that was reset or lost its connection just as that of one that was
-    // half-closed, and tells the truth a moment later in the same turn. A killed backend must not pass for one that left.
+    // half-closed, and says `cancelled` a moment later in the same turn. A killed backend must not pass for one that left.
     call.on('end', () => {
       turn.atEnd(() => {
-        if (call.cancelled) broken();
-        else if (open.has(stream)) tell({ type: 'ended', stream, how: 'finished' });
+        if (!open.has(stream)) return;
+        finished = true;
+        tell({ type: 'finished', stream });
       });
     });
     tell({ type: 'opened', stream });

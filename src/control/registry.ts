@@ -21,6 +21,11 @@ export interface RegistryLimits {
   readonly registrationTimeout: number;
   /** What backends that promise heartbeats are asked for. Three without a message are a loss. */
   readonly heartbeatInterval: number;
+  /**
+   * From a half-close to the status. grpc-js, and whatever else stands on node:http2, half-closes a stream before it resets
+   * it: a cancel looks like a leave until the RST_STREAM comes, in the same packet or soon after it.
+   */
+  readonly resetGrace: number;
 }
 
 export const defaultRegistryLimits: RegistryLimits = {
@@ -28,6 +33,7 @@ export const defaultRegistryLimits: RegistryLimits = {
   maxStreams: 12_000,
   registrationTimeout: 10_000,
   heartbeatInterval: 5000,
+  resetGrace: 100,
 };
 
 const heartbeatsMissed = 3;
@@ -36,6 +42,8 @@ const heartbeatsMissed = 3;
 type Stream =
   | { readonly phase: 'new' }
   | { readonly phase: 'registered'; readonly backend: RegisteredBackend; readonly heartbeats: boolean }
+  /** It half-closed: new calls go elsewhere, and a reset that comes now makes it a loss after all. */
+  | { readonly phase: 'finishing'; readonly backend: RegisteredBackend }
   /** It said `leaving`: whatever comes of the stream now, the backend is no loss. */
   | { readonly phase: 'left' };
 
@@ -63,6 +71,7 @@ class Registrations implements Registry {
   // Each map holds one period for all, and what is heard again moves to its end: the first entry is the first that is due.
   private readonly registrationDue = new Map<StreamId, number>();
   private readonly heartbeatDue = new Map<StreamId, number>();
+  private readonly statusDue = new Map<StreamId, number>();
   private generation = 0;
   private decisions: RegistryDecision[] = [];
 
@@ -71,10 +80,12 @@ class Registrations implements Registry {
   }
 
   get wakeAt(): number | null {
-    const [first] = this.registrationDue.values();
-    const [second] = this.heartbeatDue.values();
-    if (first === undefined || second === undefined) return first ?? second ?? null;
-    return Math.min(first, second);
+    let first = Number.POSITIVE_INFINITY;
+    for (const map of [this.registrationDue, this.heartbeatDue, this.statusDue]) {
+      const [due] = map.values();
+      if (due !== undefined && due < first) first = due;
+    }
+    return first === Number.POSITIVE_INFINITY ? null : first;
   }
 
   get size(): number {
@@ -92,9 +103,14 @@ class Registrations implements Registry {
         if (stream !== undefined) this.receive(event.stream, stream, event.message, env);
         break;
       }
-      case 'ended': {
+      case 'finished': {
         const stream = this.streams.get(event.stream);
-        if (stream !== undefined) this.ended(event.stream, stream, event.how);
+        if (stream !== undefined) this.finish(event.stream, stream, env.now);
+        break;
+      }
+      case 'broke': {
+        const stream = this.streams.get(event.stream);
+        if (stream !== undefined) this.broke(event.stream, stream, event.by);
         break;
       }
       case 'expelled': {
@@ -104,6 +120,7 @@ class Registrations implements Registry {
       }
       case 'woke':
         this.endOverdue(env.now);
+        this.endFinished(env.now);
         break;
       case 'stopping':
         for (const id of [...this.streams.keys()])
@@ -134,6 +151,9 @@ class Registrations implements Registry {
       case 'registered':
         if (stream.heartbeats) this.heard(id, env.now);
         this.receiveLater(id, stream.backend, message);
+        return;
+      case 'finishing':
+        // Nothing can follow END_STREAM.
         return;
       case 'left':
         if (message.kind === 'registration' || message.kind === 'update') {
@@ -241,16 +261,48 @@ class Registrations implements Registry {
     this.decisions.push({ type: 'reply', stream: id, reply: { kind: 'updated' } });
   }
 
-  private ended(id: StreamId, stream: Stream, how: 'finished' | 'broken'): void {
-    if (how === 'finished') {
-      if (stream.phase === 'new') this.end(id, Status.INVALID_ARGUMENT, 'the stream ended without a registration');
-      else this.end(id, Status.OK, '');
-    } else this.forget(id);
-    if (stream.phase !== 'registered') return;
-    const { backend } = stream;
-    if (how === 'finished') {
-      this.decisions.push({ type: 'drain', backend, why: 'it ended its registration' });
-    } else this.decisions.push({ type: 'lose', backend, why: 'its registration stream broke' });
+  private finish(id: StreamId, stream: Stream, now: number): void {
+    switch (stream.phase) {
+      case 'new':
+        this.end(id, Status.INVALID_ARGUMENT, 'the stream ended without a registration');
+        return;
+      case 'registered': {
+        const { backend } = stream;
+        this.release(id, backend);
+        this.streams.set(id, { phase: 'finishing', backend });
+        this.statusDue.set(id, now + this.limits.resetGrace);
+        this.decisions.push({ type: 'drain', backend, why: 'it ended its registration' });
+        return;
+      }
+      case 'finishing':
+        return;
+      case 'left':
+        this.end(id, Status.OK, '');
+        return;
+      default:
+        stream satisfies never;
+    }
+  }
+
+  private broke(id: StreamId, stream: Stream, by: 'reset' | 'connection'): void {
+    this.forget(id);
+    const why = 'its registration stream broke';
+    switch (stream.phase) {
+      case 'registered':
+        this.decisions.push({ type: 'lose', backend: stream.backend, why });
+        return;
+      case 'finishing':
+        // Who hangs up after a half-close has left in a hurry; who resets has not left. One who is back already is no loss.
+        if (by === 'reset' && !this.holders.has(stream.backend.name)) {
+          this.decisions.push({ type: 'lose', backend: stream.backend, why });
+        }
+        return;
+      case 'new':
+      case 'left':
+        return;
+      default:
+        stream satisfies never;
+    }
   }
 
   private endOverdue(now: number): void {
@@ -265,6 +317,13 @@ class Registrations implements Registry {
       const why = `no heartbeat came for ${heartbeatsMissed * this.limits.heartbeatInterval} ms`;
       this.end(id, Status.UNAVAILABLE, why);
       if (stream?.phase === 'registered') this.decisions.push({ type: 'lose', backend: stream.backend, why });
+    }
+  }
+
+  private endFinished(now: number): void {
+    for (const [id, due] of this.statusDue) {
+      if (due > now) break;
+      this.end(id, Status.OK, '');
     }
   }
 
@@ -288,6 +347,7 @@ class Registrations implements Registry {
     if (stream?.phase === 'registered') this.release(id, stream.backend);
     this.streams.delete(id);
     this.registrationDue.delete(id);
+    this.statusDue.delete(id);
   }
 
   /** The name is free, and no heartbeat is waited for. */

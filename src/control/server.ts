@@ -55,6 +55,8 @@ export function createControl(options: ControlOptions): Control {
   let address: string | null = null;
   /** Until it is known, the worse. */
   let beyondLoopback = true;
+  const sockets = new Set<net.Socket>();
+  const peers = new Set<string>();
   const streams = createRegisterStreams(
     options.registry,
     ports,
@@ -64,6 +66,8 @@ export function createControl(options: ControlOptions): Control {
       if (given.length === 1 && isToken(String(given[0]))) return null;
       return 'beyond loopback this needs authorization: Bearer, with the token of --admin-token-file';
     },
+    // On a unix socket peers have no names: what cannot be told passes for a reset.
+    (peer) => peers.has(peer) || options.listen.kind === 'unix',
     options.limits,
   );
   const health = createHealthService(['hedgerow.registry.v1.Registry']);
@@ -78,11 +82,13 @@ export function createControl(options: ControlOptions): Control {
   services.addService(loadHealthService(), health.implementation);
   // The listener is ours: its errors are sentences, and a unix socket that a killed process left is taken over.
   const injector = services.createConnectionInjector(ServerCredentials.createInsecure());
-  const sockets = new Set<net.Socket>();
   const listener = net.createServer({ noDelay: true }, (socket) => {
+    // As grpc-js calls it.
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.add(socket);
+    peers.add(peer);
+    for (const over of ['end', 'error', 'close']) socket.on(over, () => peers.delete(peer));
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
     injector.injectConnection(socket);
   });
   listener.maxConnections = maxConnections;

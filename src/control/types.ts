@@ -59,8 +59,10 @@ export type RegistryReply =
 export type RegistryEvent =
   | { readonly type: 'opened'; readonly stream: StreamId }
   | { readonly type: 'received'; readonly stream: StreamId; readonly message: RegistryMessage }
-  /** The backend half-closed (`finished`), or the stream or its connection is gone (`broken`). */
-  | { readonly type: 'ended'; readonly stream: StreamId; readonly how: 'finished' | 'broken' }
+  /** The backend half-closed. */
+  | { readonly type: 'finished'; readonly stream: StreamId }
+  /** The stream is gone: reset, or with its connection. */
+  | { readonly type: 'broke'; readonly stream: StreamId; readonly by: 'reset' | 'connection' }
   /** Somebody else names this backend now: its registration ends and nothing else comes of it. */
   | { readonly type: 'expelled'; readonly name: string; readonly why: string }
   /** Time passed. */

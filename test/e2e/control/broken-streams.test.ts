@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
+import { defaultRegistryLimits } from '../../../src/control/registry.js';
 import { alive } from '../../support/alive.js';
 import { endStream, frame, reset, Type } from '../../support/frames.js';
 import { connectRawClient, type RawCall, type RawClient } from '../../support/raw-client.js';
@@ -83,6 +84,26 @@ describe('how a registration stream ends on the wire', () => {
     raw.connection.goaway(0, 0);
     raw.connection.end();
   }
+
+  it('REG-10: END_STREAM, and RST_STREAM when it has been read: it leaves, and is lost after all', async () => {
+    const rig = await start({ limits: { ...defaultRegistryLimits, resetGrace: 60_000 } });
+    const raw = await connect(rig);
+    const call = await registered(raw);
+    void call.finish();
+    await rig.whenTold(2);
+    call.reset();
+    expect((await rig.whenTold(3)).slice(1)).toEqual([...left, ...lost]);
+  });
+
+  it('REG-06: FIN while answers wait for a window: it is lost', async () => {
+    const rig = await start();
+    const raw = await connect(rig, { settings: [[4, 20]], windows: 'none' });
+    const call = await registered(raw);
+    for (let i = 0; i < 5; i += 1) void call.sendMessage(encodeRequest({ update: { weight: 2 + i } }));
+    await rig.whenTold(6);
+    raw.connection.end();
+    expect((await rig.whenTold(7)).slice(6)).toEqual(lost);
+  });
 
   it('REG-03: `leaving`, then a TCP reset: no loss', async () => {
     const rig = await start();

@@ -55,11 +55,12 @@ export class ControlRig {
   get port(): number {
     return this.port_;
   }
-  /** Resolves when the app has been told `count` things. */
-  whenTold(count: number): Promise<string[]> {
-    return this.happenings.until(`${count} tellings; there are ${this.told.join(', ') || 'none'}`, () =>
-      this.told.length >= count ? this.told : undefined,
-    );
+  /** Resolves when the app has been told so many things, or this one. */
+  whenTold(what: number | string): Promise<string[]> {
+    return this.happenings.until(`${what} to be told`, () => {
+      const there = typeof what === 'number' ? this.told.length >= what : this.told.includes(what);
+      return there ? this.told : undefined;
+    });
   }
   client(target = `127.0.0.1:${this.port}`, options: grpc.ClientOptions = {}): RegistryClient {
     const client = new RegistryClient(target, options);

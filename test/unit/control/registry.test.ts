@@ -20,9 +20,9 @@ describe('a registration', () => {
   it('REG-13: who comes back after a loss or a leave is of a new generation', () => {
     const registry = new ScriptedRegistry();
     registry.register(1);
-    registry.end(1, 'broken');
+    registry.break(1);
     expect(registry.register(2)).toEqual(['put b1 2 new', '2 registered 2']);
-    registry.end(2, 'finished');
+    registry.finish(2);
     expect(registry.register(3)).toEqual(['put b1 3 new', '3 registered 3']);
   });
 
@@ -54,7 +54,7 @@ describe('a registration', () => {
     registry.register(1);
     registry.listeners.add(9);
     expect(registry.register(2, { target: '10.0.0.7:9' })).toEqual([expect.stringMatching(/^2 ends 9 /)]);
-    expect(registry.end(1, 'broken')).toEqual(['lose b1 1: its registration stream broke']);
+    expect(registry.break(1)).toEqual(['lose b1 1: its registration stream broke']);
   });
 
   it('REG-24: while draining a new name is refused UNAVAILABLE, one that is registered may come back and update', () => {
@@ -77,7 +77,7 @@ describe('a registration', () => {
     const full = '3 ends 8 2 backends are registered, which is as many as may be';
     expect(registry.register(3, { name: 'c' })).toEqual([full]);
     expect(registry.register(4, { name: 'b' })).toContain('put b 3 over 2');
-    registry.end(1, 'finished');
+    registry.finish(1);
     expect(registry.register(5, { name: 'c' })).toEqual(['put c 4 new', '5 registered 4']);
   });
 
@@ -86,8 +86,8 @@ describe('a registration', () => {
     expect(registry.open(1)).toEqual([]);
     expect(registry.open(2)).toEqual(['2 ends 8 1 streams are open, which is as many as may be']);
     expect(registry.send(2, again)).toEqual([]);
-    expect(registry.end(2, 'broken')).toEqual([]);
-    registry.end(1, 'broken');
+    expect(registry.break(2)).toEqual([]);
+    registry.break(1);
     expect(registry.open(3)).toEqual([]);
   });
 });
@@ -122,39 +122,73 @@ describe('a stream that has not registered', () => {
     const registry = new ScriptedRegistry();
     for (const stream of [1, 2, 3]) registry.open(stream);
     expect(registry.send(1, malformed)).toEqual(['1 ends 3 nonsense']);
-    expect(registry.end(2, 'finished')).toEqual(['2 ends 3 the stream ended without a registration']);
-    expect(registry.end(3, 'broken')).toEqual([]);
+    expect(registry.finish(2)).toEqual(['2 ends 3 the stream ended without a registration']);
+    expect(registry.break(3)).toEqual([]);
     expect(registry.wakeIn).toBeNull();
   });
 });
 
 describe('the end of a stream', () => {
-  it('REG-02: half-closed: the stream ends OK, the backend leaves', () => {
-    const registry = new ScriptedRegistry();
-    registry.register(1);
-    expect(registry.end(1, 'finished')).toEqual(['1 ends 0 ', 'drain b1 1: it ended its registration']);
-    expect(registry.size).toBe(0);
-    expect(registry.end(1, 'broken')).toEqual([]);
-  });
-
-  it('REG-04: broken: the backend is lost, once', () => {
-    const registry = new ScriptedRegistry();
-    registry.register(1);
-    expect(registry.end(1, 'broken')).toEqual(['lose b1 1: its registration stream broke']);
-    expect(registry.size).toBe(0);
-    expect(registry.end(1, 'broken')).toEqual([]);
-  });
-
-  it.each(['finished', 'broken'] as const)('REG-03: after `leaving`, %s: no loss, and no second leave', (how) => {
+  it('REG-02: half-closed: the backend leaves at once, and a little later the stream ends OK', () => {
     const registry = new ScriptedRegistry();
     registry.register(1, { heartbeats: true });
-    expect(registry.send(1, leaving)).toEqual(['drain b1 1: it said that it is leaving', '1 left']);
-    expect(registry.size).toBe(0);
+    expect(registry.finish(1)).toEqual(['drain b1 1: it ended its registration']);
+    expect([registry.size, registry.wakeIn]).toEqual([0, 100]);
+    expect(registry.finish(1)).toEqual([]);
+    expect(registry.send(1, again)).toEqual([]);
+    expect(registry.wake(99)).toEqual([]);
+    expect(registry.wake(1)).toEqual(['1 ends 0 ']);
     expect(registry.wakeIn).toBeNull();
-    expect(registry.send(1, leaving)).toEqual([]);
-    expect(registry.send(1, heartbeat)).toEqual([]);
-    expect(registry.end(1, how)).toEqual(how === 'finished' ? ['1 ends 0 '] : []);
+    expect(registry.break(1)).toEqual([]);
   });
+
+  it('REG-09: half-closed, then hung up: it has left', () => {
+    const registry = new ScriptedRegistry();
+    registry.register(1);
+    registry.finish(1);
+    expect(registry.break(1, 'connection')).toEqual([]);
+    expect(registry.wakeIn).toBeNull();
+  });
+
+  it('REG-10: half-closed, then reset before the status: it is lost, unless it is back already', () => {
+    const registry = new ScriptedRegistry();
+    registry.register(1);
+    registry.finish(1);
+    expect(registry.break(1)).toEqual(['lose b1 1: its registration stream broke']);
+    expect(registry.wakeIn).toBeNull();
+    registry.register(2);
+    registry.finish(2);
+    expect(registry.register(3)).toEqual(['put b1 3 new', '3 registered 3']);
+    expect(registry.break(2)).toEqual([]);
+    expect(registry.size).toBe(1);
+  });
+
+  it.each([
+    ['REG-04', 'reset'],
+    ['REG-06', 'connection'],
+  ] as const)('%s: broken by a %s: the backend is lost, once', (_, by) => {
+    const registry = new ScriptedRegistry();
+    registry.register(1);
+    expect(registry.break(1, by)).toEqual(['lose b1 1: its registration stream broke']);
+    expect(registry.size).toBe(0);
+    expect(registry.break(1, by)).toEqual([]);
+  });
+
+  it.each(['finished', 'reset', 'connection'] as const)(
+    'REG-03: after `leaving`, %s: no loss, and no second leave',
+    (how) => {
+      const registry = new ScriptedRegistry();
+      registry.register(1, { heartbeats: true });
+      expect(registry.send(1, leaving)).toEqual(['drain b1 1: it said that it is leaving', '1 left']);
+      expect(registry.size).toBe(0);
+      expect(registry.wakeIn).toBeNull();
+      expect(registry.send(1, leaving)).toEqual([]);
+      expect(registry.send(1, heartbeat)).toEqual([]);
+      expect(how === 'finished' ? registry.finish(1) : registry.break(1, how)).toEqual(
+        how === 'finished' ? ['1 ends 0 '] : [],
+      );
+    },
+  );
 
   it('REG-03: who has left cannot come back on that stream; nonsense on it ends it and drains nobody again', () => {
     const registry = new ScriptedRegistry();
@@ -165,7 +199,7 @@ describe('the end of a stream', () => {
     expect(registry.send(1, { kind: 'update', fields: { weight: 2 } })).toEqual(told);
     expect(registry.register(2)).toEqual(['put b1 2 new', '2 registered 2']);
     expect(registry.send(1, malformed)).toEqual(['1 ends 3 nonsense']);
-    expect(registry.end(2, 'broken')).toEqual(['lose b1 2: its registration stream broke']);
+    expect(registry.break(2)).toEqual(['lose b1 2: its registration stream broke']);
   });
 
   it('REG-25: stopping: every stream ends UNAVAILABLE, in whatever phase; nobody is lost', () => {
@@ -174,15 +208,17 @@ describe('the end of a stream', () => {
     registry.register(2, { heartbeats: true });
     registry.register(3, { name: 'b3' });
     registry.send(3, leaving);
+    registry.register(4, { name: 'b4' });
+    registry.finish(4);
     const decisions = registry.handle({ type: 'stopping' });
-    expect(decisions.map(({ type }) => type)).toEqual(['end', 'end', 'end']);
+    expect(decisions.map(({ type }) => type)).toEqual(['end', 'end', 'end', 'end']);
     expect(decisions).toContainEqual({
       type: 'end',
       stream: 2,
       code: 14,
       details: 'hedgerow is stopping; register again after a wait',
     });
-    expect(registry.end(2, 'broken')).toEqual([]);
+    expect(registry.break(2)).toEqual([]);
     expect([registry.size, registry.wakeIn]).toEqual([0, null]);
   });
 
@@ -193,7 +229,7 @@ describe('the end of a stream', () => {
     expect(registry.handle({ type: 'expelled', name: 'b1', why: 'taken' })).toEqual([
       { type: 'end', stream: 1, code: 6, details: 'taken' },
     ]);
-    expect(registry.end(1, 'broken')).toEqual([]);
+    expect(registry.break(1)).toEqual([]);
     expect(registry.size).toBe(0);
   });
 });
@@ -209,10 +245,10 @@ describe('a takeover', () => {
     ]);
     expect(registry.wakeIn).toBeNull();
     expect(registry.send(1, leaving)).toEqual([]);
-    expect(registry.end(1, 'broken')).toEqual([]);
+    expect(registry.break(1)).toEqual([]);
     expect(registry.wake(60_000)).toEqual([]);
     expect(registry.size).toBe(1);
-    expect(registry.end(2, 'broken')).toEqual(['lose b1 2: its registration stream broke']);
+    expect(registry.break(2)).toEqual(['lose b1 2: its registration stream broke']);
   });
 });
 
@@ -227,7 +263,7 @@ describe('heartbeats', () => {
       'lose b1 1: no heartbeat came for 15000 ms',
     ]);
     expect([registry.size, registry.wakeIn]).toEqual([0, null]);
-    expect(registry.end(1, 'broken')).toEqual([]);
+    expect(registry.break(1)).toEqual([]);
   });
 
   it.each([heartbeat, again, unknown, { kind: 'update', fields: {} } as const])(
@@ -284,7 +320,7 @@ describe('later messages', () => {
       message: { kind: 'update', fields: { maxCalls: 0 } },
     });
     expect(put).toMatchObject({ backend: { weight: 4, priority: 2, maxCalls: null, target: b1.target } });
-    const [lose] = registry.handle({ type: 'ended', stream: 1, how: 'broken' });
+    const [lose] = registry.handle({ type: 'broke', stream: 1, by: 'reset' });
     expect(lose).toMatchObject({ backend: { weight: 4, maxCalls: null } });
   });
 
@@ -298,7 +334,7 @@ describe('later messages', () => {
       '1 rejected: this stream has registered b1; send an update, or open another stream',
     ]);
     expect(registry.send(1, unknown)).toEqual(['1 rejected: this version of hedgerow knows no such message']);
-    expect(registry.handle({ type: 'ended', stream: 1, how: 'broken' })).toMatchObject([
+    expect(registry.handle({ type: 'broke', stream: 1, by: 'reset' })).toMatchObject([
       { type: 'lose', backend: { weight: 1, generation: 1 } },
     ]);
   });
@@ -311,6 +347,6 @@ describe('later messages', () => {
       'drain b1 1: its registration was ended: nonsense',
     ]);
     expect([registry.size, registry.wakeIn]).toEqual([0, null]);
-    expect(registry.end(1, 'broken')).toEqual([]);
+    expect(registry.break(1)).toEqual([]);
   });
 });

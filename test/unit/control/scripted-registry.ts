@@ -54,8 +54,12 @@ export class ScriptedRegistry {
   register(stream: number, fields: Partial<RegistrationFields> = {}): string[] {
     return [...this.open(stream), ...this.send(stream, { kind: 'registration', fields: { ...b1, ...fields } })];
   }
-  end(stream: number, how: 'finished' | 'broken'): string[] {
-    return this.handle({ type: 'ended', stream, how }).map(line);
+  finish(stream: number): string[] {
+    return this.handle({ type: 'finished', stream }).map(line);
+  }
+  /** @param by [reset] */
+  break(stream: number, by: 'reset' | 'connection' = 'reset'): string[] {
+    return this.handle({ type: 'broke', stream, by }).map(line);
   }
   /** Time passes, and it is woken. */
   wake(ms: number): string[] {
