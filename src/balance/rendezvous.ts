@@ -26,8 +26,8 @@ export function placeByRendezvous<C extends Placeable>(
     if (!usable(candidate)) continue;
     const { id, weight } = candidate;
     const score = weight / -Math.log(unit(finish(absorb(low, id)), finish(absorb(high, id))));
-    // Equal scores are next to impossible; were there one, all replicas would have to settle it alike.
-    if (best !== null && (score < bestScore || (score === bestScore && id > best))) continue;
+    // Every score is above 0. Two of one key are never equal, but for a chance of one in 2^52.
+    if (score <= bestScore) continue;
     best = id;
     bestScore = score;
   }

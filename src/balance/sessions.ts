@@ -166,6 +166,7 @@ class SessionTable implements Sessions {
   claim(key: string, backend: BackendId, now: number): SessionHold | null {
     const standing = this.living(key, now);
     if (standing !== null) return this.join(standing, now);
+    // Before room is made: what has expired is not evicted.
     this.sweep(now, sweptPerClaim);
     if (!this.makeRoom(now)) {
       this.outcomes.refused += 1;
@@ -260,9 +261,10 @@ class SessionTable implements Sessions {
   }
 
   private makeRoom(now: number): boolean {
-    if (!this.hasRoom(now)) return false;
+    if (this.sessions.size < this.settings.maxEntries) return true;
     const { oldest } = this.idle;
-    if (this.sessions.size >= this.settings.maxEntries && oldest !== null) this.drop(oldest, 'evicted');
+    if (oldest === null || now < oldest.touchedAt + evictableAfter) return false;
+    this.drop(oldest, 'evicted');
     return true;
   }
 

@@ -12,7 +12,7 @@ const maxVarintBytes = 10;
 
 /** A HealthCheckRequest. @param service empty: the whole server */
 export function encodeHealthRequest(service: string): Buffer {
-  const name = Buffer.from(service, 'utf8');
+  const name = Buffer.from(service);
   // Defaults are not written (proto3).
   if (name.length === 0) return name;
   const length: number[] = [];

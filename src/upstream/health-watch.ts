@@ -74,6 +74,8 @@ class Watch implements HealthWatch {
   /** For the first word while a stream is open, else for the next one. */
   private alarm: AlarmHandle | null = null;
   private running = false;
+  /** What the last word was about. */
+  private told: string | null = null;
 
   constructor(options: HealthWatchOptions) {
     this.options = options;
@@ -141,8 +143,10 @@ class Watch implements HealthWatch {
   }
 
   private say(word: HealthWord): void {
-    const { word: before } = this;
-    if (before?.kind === word.kind && (word.kind !== 'not_serving' || isSame(before, word))) return;
+    // Not serving for another reason is news: the log tells why.
+    const news = word.kind === 'not_serving' ? word.detail : word.kind;
+    if (news === this.told) return;
+    this.told = news;
     this.word = word;
     this.options.onWord(word);
   }
@@ -165,11 +169,6 @@ class Watch implements HealthWatch {
     if (this.alarm !== null) this.options.alarms.cancel(this.alarm);
     this.alarm = null;
   }
-}
-
-/** Not serving for another reason is news: the log tells why. */
-function isSame(before: HealthWord, word: HealthWord): boolean {
-  return before.kind === 'not_serving' && word.kind === 'not_serving' && before.detail === word.detail;
 }
 
 function statusWords(status: number): string {

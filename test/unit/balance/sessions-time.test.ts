@@ -121,29 +121,6 @@ describe('a full table', () => {
     for (let at = 0; at < 50; at += 1) served(sessions, `new${at}`, a, 1000);
     expect(sessions.stats(1000)).toMatchObject({ size: 50, outcomes: { expired: 100, created: 150 } });
   });
-
-  it('keeps its order however sessions are used, lost and dropped: against a plain list', () => {
-    const { sessions, presence } = sessionRig({ maxEntries: 8, ttl: 1e12 });
-    let list: string[] = [];
-    let seed = 7;
-    for (let step = 0; step < 5000; step += 1) {
-      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
-      const key = `k${(seed >>> 16) % 12}`;
-      const now = step * minute;
-      presence.set('a', (seed >>> 8) % 16 === 0 ? 'gone' : null);
-      const got = asked(sessions, key, now);
-      const known = list.includes(key);
-      expect(got, `step ${step}`).toBe(known ? (presence.get('a') === 'gone' ? 'lost' : 'a') : 'none');
-      list = list.filter((other) => other !== key);
-      if (got === 'lost') continue;
-      if (got === 'none') {
-        served(sessions, key, a, now);
-        if (list.length === 8) list = list.slice(1);
-      }
-      list.push(key);
-    }
-    expect(sessions.stats(5000 * minute).outcomes.evicted).toBeGreaterThan(500);
-  });
 });
 
 describe('clearing by hand', () => {

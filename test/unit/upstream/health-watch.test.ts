@@ -131,7 +131,9 @@ describe('a Watch that ends', () => {
     const rig = Rig.started();
     const waits = Array.from({ length: 4 }, () => {
       rig.last.onStatus(ServingStatus.SERVING);
-      rig.time.advance(5000);
+      rig.time.advance(4000);
+      rig.last.onStatus(ServingStatus.NOT_SERVING);
+      rig.time.advance(1000);
       rig.last.onEnded(Status.UNAVAILABLE, '');
       return rig.untilNext();
     });
