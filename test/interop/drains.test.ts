@@ -3,6 +3,7 @@ import type { CallRecord } from '../../src/proxy/observer.js';
 import { openDoor } from '../support/door.js';
 import { startProxy, type TestProxy } from '../support/proxy.js';
 import { behave, startRawBackend } from '../support/raw-peer.js';
+import { watch } from './complaints.js';
 import { Peer, peerKinds } from './peer.js';
 
 /** Calls that are open at a time. */
@@ -29,7 +30,7 @@ describe.each(peerKinds)('a $name client under load', (kind) => {
   }, async () => {
     const backend = await startRawBackend({ name: 'b', onStream: behave.ok('ok') });
     cleanups.push(() => backend.close());
-    const start = (): Promise<TestProxy> => startProxy({ backends: { b: backend.port } });
+    const start = async (): Promise<TestProxy> => watch(await startProxy({ backends: { b: backend.port } }));
     let proxy = await start();
     cleanups.push(() => proxy.stop());
     const told: CallRecord[] = [];

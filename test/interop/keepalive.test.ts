@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startProxy, type TestProxy } from '../support/proxy.js';
 import { connectRawClient } from '../support/raw-peer.js';
+import { watch } from './complaints.js';
 import { type InteropServer, startServer } from './implementations.js';
 
 /*
@@ -29,10 +30,14 @@ afterAll(async () => {
 });
 
 /** Each with a connection of its own. */
-async function proxyTo(of: (typeof kinds)[number], flags: readonly string[]): Promise<TestProxy> {
+async function proxyTo(
+  of: (typeof kinds)[number],
+  flags: readonly string[],
+  expected: readonly RegExp[] = [],
+): Promise<TestProxy> {
   const port = servers.get(of)?.port;
   if (port === undefined) throw new Error(`${of} has not been started`);
-  const proxy = await startProxy({ backends: { b: port }, flags });
+  const proxy = watch(await startProxy({ backends: { b: port }, flags }), expected);
   cleanups.push(() => proxy.stop());
   return proxy;
 }
@@ -76,7 +81,7 @@ describe.each(['grpc-go', 'grpcio'] as const)('%s’s server', (of) => {
 });
 
 it('CON-18: grpc-java’s server cuts a young connection one PING sooner, once: there are fewer from then on', async () => {
-  const proxy = await proxyTo('grpc-java', ['--keepalive-time', '100ms']);
+  const proxy = await proxyTo('grpc-java', ['--keepalive-time', '100ms'], [/too_many_pings/]);
   expect((await silentCall(proxy, endless)).status).toBe(14);
   expect(await silentCall(proxy)).toEqual({ status: 0, message: '' });
   expect(changesSinceUp(proxy).join()).toContain('200 ms of silence, at most 2 in one');
@@ -89,7 +94,8 @@ it('CON-19: grpc-java’s server does not cut it with two PINGs in a silence', a
 });
 
 it('CON-18: grpc-go’s server cuts it where PINGs have no limit; the interval doubles until it does not', async () => {
-  const proxy = await proxyTo('grpc-go', ['--keepalive-time', '100ms', '--keepalive-max-pings', '0']);
+  const flags = ['--keepalive-time', '100ms', '--keepalive-max-pings', '0'];
+  const proxy = await proxyTo('grpc-go', flags, [/too_many_pings/]);
   const statuses = [(await silentCall(proxy, endless)).status];
   while (statuses.length < 6 && !statuses.includes(0)) statuses.push((await silentCall(proxy)).status);
   expect(statuses[0]).toBe(14);

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { startProxy, type TestProxy } from '../support/proxy.js';
 import { certificate, identityFiles, privateKey } from '../support/tls.js';
+import { watch } from './complaints.js';
 import { startSecuredBackend } from './flaky-backends.js';
 import { Peer, programs, type Reply } from './peer.js';
 
@@ -17,7 +18,11 @@ afterAll(async () => {
 });
 
 /** Before a backend that asks for a certificate; asks its clients for one, too. */
-async function proxyTo(of: (typeof languages)[number], showing: 'client-two' | null): Promise<TestProxy> {
+async function proxyTo(
+  of: (typeof languages)[number],
+  showing: 'client-two' | null,
+  expected: readonly RegExp[] = [],
+): Promise<TestProxy> {
   const backend = await startSecuredBackend(of, { ca, ...identityFiles('server') });
   cleanups.push(() => backend.stop());
   const proxy = await startProxy({
@@ -33,7 +38,7 @@ async function proxyTo(of: (typeof languages)[number], showing: 'client-two' | n
     connected: showing !== null,
   });
   cleanups.push(() => proxy.stop());
-  return proxy;
+  return watch(proxy, expected);
 }
 
 /** Opens a channel of its own for the call. */
@@ -71,7 +76,7 @@ describe.each(languages)('before a %s backend that asks for a certificate', (of)
     ['grpc-go', 'with one of another CA', identityFiles('stranger'), /showed no certificate, which --tls-client-ca/],
     ['grpcio', 'with one of another CA', identityFiles('stranger'), /that is not from a CA in --tls-client-ca$/],
   ] as const)('a %s client %s is refused in the handshake', async (by, _which, own, words) => {
-    const proxy = await proxyTo(of, 'client-two');
+    const proxy = await proxyTo(of, 'client-two', [words]);
     expect((await call(clients[by], proxy, own, 'unary')).status).toBe(14);
     expect(await proxy.refusal(0)).toMatch(words);
     expect(proxy.calls).toEqual([]);

@@ -5,10 +5,12 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { alive } from '../support/alive.js';
 import { built } from '../support/build.js';
+import { heardLine } from './complaints.js';
 
 /** The built program before one backend, for as long as a test file runs. */
 export interface ProxyProcess {
   readonly port: number;
+  /** Ends it as SIGTERM does, so that it has said all; its clients are gone before. */
   stop(): Promise<void>;
 }
 
@@ -22,12 +24,13 @@ export async function startProxyProcess(backendPort: number, serviceConfig: unkn
     env: { PATH: process.env['PATH'] ?? '' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
   return {
     port: await alive('the proxy to be ready', portOf(child)),
     async stop() {
-      child.kill('SIGKILL');
-      await alive('the proxy to be gone', closed);
+      child.kill('SIGTERM');
+      const code = await alive('the proxy to end', closed).finally(() => child.kill('SIGKILL'));
+      if (code !== 0) throw new Error(`the proxy ended with ${code}`);
       await rm(directory, { recursive: true, force: true });
     },
   };
@@ -40,6 +43,7 @@ function portOf(child: ChildProcess): Promise<number> {
     child.once('close', (code) => reject(new Error(`the proxy ended with ${code}`)));
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (line) => {
+      heardLine(line);
       const { msg, listen } = JSON.parse(line) as { msg?: string; listen?: readonly string[] };
       if (msg === 'ready') resolve(Number(listen?.[0]?.split(':').at(-1)));
     });
