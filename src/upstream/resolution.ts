@@ -12,7 +12,7 @@ export const mostMembers = 1000;
 export interface ResolutionLimits {
   /** Between an answer and the next look-up, and at most after one that failed. At least 1000. */
   readonly refresh: number;
-  /** Between two look-ups that lost connections ask for. */
+  /** Between two look-ups that lost connections ask for; grows up to `refresh` while they bring nothing new. */
   readonly minInterval: number;
 }
 
@@ -25,8 +25,12 @@ export interface Resolution {
   readonly askedAt: number;
   /** When the next one is due; Infinity where none is. */
   readonly askAt: number;
-  /** Wanted while a look-up was under way, which may have begun before what made it wanted. */
+  /** Wanted since the last look-up began: an answer of that one may be older than what made it wanted. */
   readonly wanted: boolean;
+  /** The last look-up was wanted. */
+  readonly forLoss: boolean;
+  /** Look-ups in a row that were wanted and brought the same members: a backend that is down need not have moved. */
+  readonly inVain: number;
   /** Look-ups in a row that failed. */
   readonly failures: number;
   /** What is wrong, as it was told; null where nothing is. */
@@ -72,6 +76,8 @@ export function newResolution(now: number): Resolution {
     askedAt: Number.NEGATIVE_INFINITY,
     askAt: now,
     wanted: false,
+    forLoss: false,
+    inVain: 0,
     failures: 0,
     trouble: null,
   };
@@ -79,7 +85,7 @@ export function newResolution(now: number): Resolution {
 
 /** When `woke` is due; null where nothing is. */
 export function resolutionWakeAt(resolution: Resolution): number | null {
-  if (!resolution.asking) return resolution.askAt === Number.POSITIVE_INFINITY ? null : resolution.askAt;
+  if (!resolution.asking) return resolution.askAt;
   return resolution.trouble === null ? resolution.askedAt + patience : null;
 }
 
@@ -97,8 +103,9 @@ export function stepResolution(
 ): ResolutionStep {
   switch (event.type) {
     case 'wanted': {
-      if (resolution.asking) return { resolution: { ...resolution, wanted: true }, decisions: [] };
-      return due({ ...resolution, askAt: Math.min(resolution.askAt, soonest(resolution, limits, now)) }, now);
+      const wanted = { ...resolution, wanted: true };
+      if (resolution.asking) return { resolution: wanted, decisions: [] };
+      return due({ ...wanted, askAt: Math.min(resolution.askAt, soonest(resolution, limits, now)) }, now);
     }
     case 'asked':
       if (resolution.asking) return { resolution: { ...resolution, wanted: true }, decisions: [] };
@@ -116,7 +123,7 @@ export function stepResolution(
 
 function due(resolution: Resolution, now: number): ResolutionStep {
   if (now < resolution.askAt) return { resolution, decisions: [] };
-  const asking = { asking: true, askedAt: now, askAt: Number.POSITIVE_INFINITY, wanted: false } as const;
+  const asking = { asking: true, askedAt: now, forLoss: resolution.wanted, wanted: false } as const;
   return { resolution: { ...resolution, ...asking }, decisions: [{ type: 'ask' }] };
 }
 
@@ -141,13 +148,18 @@ function onAnswer(
   const kept = resolution.members.filter(here);
   // Servers turn the order of a name's addresses at each answer: what is known keeps its place.
   const members = [...kept, ...addresses.filter((address) => !kept.includes(address))].slice(0, mostMembers);
+  const isSame = same(members, resolution.members);
+  const inVain = isSame && resolution.forLoss ? resolution.inVain + 1 : 0;
+  const answered = { ...resolution, members, inVain, failures: 0 };
   const refreshAt = now + limits.refresh;
-  const wantedAt = resolution.wanted ? soonest(resolution, limits, now) : Number.POSITIVE_INFINITY;
-  const askAt = Math.min(refreshAt, wantedAt);
-  const after = { ...resolution, members, failures: 0, askAt, wanted: false };
-  const decisions: ResolutionDecision[] = same(members, resolution.members) ? [] : [{ type: 'changed', members }];
+  const askAt = resolution.wanted ? Math.min(refreshAt, soonest(answered, limits, now)) : refreshAt;
+  const decisions: ResolutionDecision[] = isSame ? [] : [{ type: 'changed', members }];
   const over = addresses.length > mostMembers ? `more than ${mostMembers} addresses: the others are not used` : null;
-  return told(after, unsure === null ? over : `of IPv${unsure.version} addresses: ${unsure.problem}`, decisions);
+  return told(
+    { ...answered, askAt },
+    unsure === null ? over : `of IPv${unsure.version} addresses: ${unsure.problem}`,
+    decisions,
+  );
 }
 
 function onFailure(
@@ -158,8 +170,7 @@ function onFailure(
   random: number,
 ): ResolutionStep {
   const askAt = now + backoff(resolution.failures, limits, random);
-  const after = { ...resolution, failures: resolution.failures + 1, askAt, wanted: false };
-  return told(after, problem, []);
+  return told({ ...resolution, failures: resolution.failures + 1, askAt }, problem, []);
 }
 
 /** What is wrong is told once, and when it is over. */
@@ -173,8 +184,9 @@ function told(
   return { resolution: { ...resolution, trouble }, decisions: [...decisions, decision] };
 }
 
-function soonest(resolution: Resolution, limits: ResolutionLimits, now: number): number {
-  return Math.max(now, resolution.askedAt + limits.minInterval);
+/** When a look-up that a lost connection wants may begin. */
+function soonest({ askedAt, inVain }: Resolution, { minInterval, refresh }: ResolutionLimits, now: number): number {
+  return Math.max(now, askedAt + Math.min(minInterval * 2 ** inVain, refresh));
 }
 
 /** @param failures in a row before this one */

@@ -93,6 +93,44 @@ describe('a name', () => {
     expect(name.wait).toBe(4000);
   });
 
+  it('FND-06: look-ups for losses that bring nothing new come less and less often, as often as the refresh at last', () => {
+    const name = asked();
+    name.answered(['10.0.0.1']);
+    const waits: (number | null)[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      name.on({ type: 'wanted' });
+      waits.push(name.wait);
+      name.wake();
+      name.answered(['10.0.0.1']);
+    }
+    expect(waits).toEqual([5000, 10_000, 20_000, 30_000, 30_000]);
+    // One that was not wanted says that all is well again.
+    name.wake();
+    name.answered(['10.0.0.1']);
+    name.on({ type: 'wanted' });
+    expect(name.wait).toBe(5000);
+    name.wake();
+    name.answered(['10.0.0.1']);
+    name.on({ type: 'wanted' });
+    expect(name.wait).toBe(10_000);
+    name.wake();
+    name.answered(['10.0.0.2']);
+    name.on({ type: 'wanted' });
+    expect(name.wait).toBe(5000);
+  });
+
+  it('FND-06: a loss while a look-up fails is not forgotten, and puts nothing off', () => {
+    const name = asked();
+    name.answered(['10.0.0.1']);
+    name.wake();
+    name.on({ type: 'wanted' });
+    name.failed();
+    expect(name.wait).toBe(1000);
+    name.wake();
+    name.answered(['10.0.0.1']);
+    expect(name.wait).toBe(30_000);
+  });
+
   it('a loss never puts off what is due sooner', () => {
     const name = asked();
     name.failed();
