@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { RawConnection, RawOptions } from '../support/raw-connection.js';
 import { connectRawClient, type RawClient } from '../support/raw-peer.js';
@@ -12,6 +13,7 @@ export class Assault {
   private readonly until: number;
   private readonly atMost: number;
   private readonly clients: RawClient[] = [];
+  private readonly sockets: Socket[] = [];
   /** How long the first connection lived that was closed on us (ms); null: none was. */
   closedAfter: number | null = null;
   /** Connections that were closed on us. */
@@ -47,6 +49,12 @@ export class Assault {
       this.closed += 1;
       this.closedAfter ??= performance.now() - begun;
     });
+  }
+
+  /** Counts the end of a connection, and ends it with the attack. */
+  hold(socket: Socket): void {
+    this.sockets.push(socket);
+    this.watch({ socket });
   }
 
   /** Sends `perSecond` of these, and connects anew whenever it is thrown out. `n` counts from 0 on each connection. */
@@ -86,5 +94,6 @@ export class Assault {
 
   end(): void {
     for (const client of this.clients) client.kill();
+    for (const socket of this.sockets) socket.destroy();
   }
 }

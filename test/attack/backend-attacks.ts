@@ -21,12 +21,16 @@ import { pause } from './rig.js';
 export interface BackendAttack {
   readonly name: string;
   readonly end: End;
+  /** The log line that tells of it; null: none does. */
+  readonly says: RegExp | null;
   /** Of `hedgerow serve`, where the defaults would make it last too long. */
   readonly flags?: readonly string[];
   /** An accomplice makes calls that only the hostile backend may answer: what it does to those ends them (CON-13). */
   readonly accomplice?: boolean;
   /** What the hostile backend does with each stream while the attack lasts. */
   readonly meet: (stream: RecordedStream, assault: Assault) => void | Promise<void>;
+  /** While the attack lasts new connections are taken and not greeted. */
+  readonly mute?: boolean;
 }
 
 export const accomplicePath = '/attack/Accomplice';
@@ -73,16 +77,40 @@ function ofAccomplice(stream: RecordedStream): boolean {
   return stream.header(':path') === accomplicePath;
 }
 
+/** Connections on which an answer has stopped half-way. */
+const silenced = new WeakSet<RawConnection>();
+
 export const backendAttacks: readonly BackendAttack[] = [
-  { name: 'PING flood', end: 'closed', meet: flooding(() => ping('attacker')) },
-  { name: 'SETTINGS flood', end: 'closed', meet: flooding(() => settings()) },
-  { name: 'WINDOW_UPDATE flood', end: 'closed', meet: flooding(() => windowUpdate(0, 1)) },
-  { name: 'GOAWAY flood', end: 'closed', meet: flooding(() => goaway(2 ** 31 - 1, 0)) },
-  { name: 'DATA on streams that were reset', end: 'closed', meet: flooding(({ id }) => data(id, 'x')) },
-  { name: 'interim responses', end: 'closed', meet: flooding(({ id }) => headers(id, [[':status', '103']])) },
+  { name: 'PING flood', end: 'closed', says: /too many .*: \d+ PING/, meet: flooding(() => ping('attacker')) },
+  { name: 'SETTINGS flood', end: 'closed', says: /too many .*: \d+ SETTINGS/, meet: flooding(() => settings()) },
+  {
+    name: 'WINDOW_UPDATE flood',
+    end: 'closed',
+    says: /too many .*: \d+ WINDOW_UPDATE/,
+    meet: flooding(() => windowUpdate(0, 1)),
+  },
+  {
+    name: 'GOAWAY flood',
+    end: 'closed',
+    says: /the backend sent GOAWAY with code 0/,
+    meet: flooding(() => goaway(2 ** 31 - 1, 0)),
+  },
+  {
+    name: 'DATA on streams that were reset',
+    end: 'closed',
+    says: /too many .*\d+ frames on closed streams/,
+    meet: flooding(({ id }) => data(id, 'x')),
+  },
+  {
+    name: 'interim responses',
+    end: 'closed',
+    says: /too many .*: \d+ (interim responses|frames on closed streams)/,
+    meet: flooding(({ id }) => headers(id, [[':status', '103']])),
+  },
   {
     name: 'CONTINUATION flood',
     end: 'closed',
+    says: /a header block of more than 64 frames/,
     meet: oncePerConnection(async (connection, { id }, assault) => {
       await pause(lastAnswers);
       connection.send(headers(id, answer([]), 0));
@@ -96,6 +124,7 @@ export const backendAttacks: readonly BackendAttack[] = [
   {
     name: 'headers without end',
     end: 'closed',
+    says: /a header block was not whole within 700 ms/,
     flags: ['--header-timeout', '700ms'],
     meet: oncePerConnection(async (connection, { id }, assault) => {
       await pause(lastAnswers);
@@ -109,11 +138,13 @@ export const backendAttacks: readonly BackendAttack[] = [
   {
     name: 'bytes that are no HTTP/2',
     end: 'closed',
+    says: /a frame of type/,
     meet: oncePerConnection(async (connection) => connection.send(Buffer.alloc(100_000, 0x41))),
   },
   {
     name: 'giant header lists',
     end: 'held',
+    says: null,
     accomplice: true,
     meet(stream) {
       if (!ofAccomplice(stream)) return;
@@ -123,6 +154,7 @@ export const backendAttacks: readonly BackendAttack[] = [
   {
     name: 'HPACK bomb',
     end: 'held',
+    says: null,
     accomplice: true,
     meet(stream) {
       if (!ofAccomplice(stream)) return;
@@ -132,18 +164,63 @@ export const backendAttacks: readonly BackendAttack[] = [
       connection.send(frame(Type.headers, endHeaders, id, bomb));
     },
   },
-  { name: 'every stream reset', end: 'held', meet: (stream) => stream.reset(2) },
+  {
+    name: 'no SETTINGS',
+    end: 'closed',
+    says: /connect timed out after 500 ms, waiting for/,
+    flags: ['--connect-timeout', '500ms', '--connect-backoff-max', '250ms'],
+    mute: true,
+    // What is connected goes; what comes in its place is taken, and hears nothing.
+    meet: ({ connection }) => connection.kill(),
+  },
+  {
+    name: 'DATA past the window of its stream',
+    end: 'held',
+    says: null,
+    accomplice: true,
+    meet(stream) {
+      if (!ofAccomplice(stream)) return;
+      const { connection, id } = stream;
+      stream.block(answer([]), false);
+      // 256 KiB are permitted. The connection's window is given back as bytes come, so that it cannot be overdrawn.
+      for (let n = 0; n < 20; n += 1) connection.send(data(id, Buffer.alloc(16_384)));
+    },
+  },
+  {
+    name: 'half an answer, then silence',
+    end: 'closed',
+    says: /no answer to a keepalive PING within 300 ms/,
+    flags: ['--keepalive-time', '300ms', '--keepalive-timeout', '300ms'],
+    accomplice: true,
+    meet(stream, assault) {
+      const { connection, id } = stream;
+      if (ofAccomplice(stream) && !silenced.has(connection)) {
+        silenced.add(connection);
+        assault.watch(connection);
+        stream.block(answer([]), false);
+        connection.send(settings([initialWindowSize, 0]), data(id, Buffer.from([0, 0, 0, 9, 9, 1])));
+      }
+    },
+  },
+  { name: 'every stream reset', end: 'held', says: null, meet: (stream) => stream.reset(2) },
   {
     name: 'zero windows',
     end: 'held',
+    says: null,
     meet({ connection }) {
       connection.send(settings([initialWindowSize, 0]));
     },
   },
-  { name: 'every connection cut', end: 'held', meet: ({ connection }) => connection.kill() },
+  {
+    name: 'every connection cut',
+    end: 'held',
+    says: /the connection was reset by the peer/,
+    meet: ({ connection }) => connection.kill(),
+  },
   {
     name: 'answers that never end',
     end: 'held',
+    says: null,
     meet: oncePerConnection(async (connection, { id }, assault) => {
       // Headers would commit an honest call to it: DATA alone.
       await assault.pace(2000, (count) => {

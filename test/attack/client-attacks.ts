@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import net from 'node:net';
 import {
   ack,
@@ -24,6 +25,14 @@ export type End = 'closed' | 'held';
 export interface ClientAttack {
   readonly name: string;
   readonly end: End;
+  /** The log line that tells of it; null: none does, as nothing was turned away. */
+  readonly says: RegExp | null;
+  /** Over TLS, the honest client's calls as well. */
+  readonly secure?: boolean;
+  /** How long it goes on (ms), where not as long as others. */
+  readonly lasts?: number;
+  /** Bytes of memory more than before that are its due, where not those of others. */
+  readonly mayTake?: number;
   /** Of `hedgerow serve`, where the defaults would make it last too long. */
   readonly flags?: readonly string[];
   readonly mount: (assault: Assault) => Promise<void>;
@@ -45,6 +54,8 @@ function request(method: string, extra: readonly Line[] = []): Line[] {
   ];
 }
 
+/** Of a method that is never answered. */
+export const silentPath = '/attack/Silent';
 const silent = request('Silent');
 const large = headers(1, request('Large'), endHeaders | endStream).subarray(9);
 
@@ -85,7 +96,7 @@ function onOpenStream(attack: Uint8Array): (n: number) => Uint8Array {
 }
 
 /** Many sockets that say what `hello` is and then only what `more` does, one byte each 100 ms. */
-async function dawdle(assault: Assault, sockets: number, hello: Uint8Array, more: Uint8Array): Promise<void> {
+export async function dawdle(assault: Assault, sockets: number, hello: Uint8Array, more: Uint8Array): Promise<void> {
   const all = Array.from({ length: sockets }, () => net.connect({ port: assault.port, host: '127.0.0.1' }));
   for (const socket of all) {
     socket.on('error', () => {});
@@ -100,6 +111,24 @@ async function dawdle(assault: Assault, sockets: number, hello: Uint8Array, more
   for (const socket of all) socket.destroy();
 }
 
+/** So many connections that are greeted and idle; nearly all that --max-connections permits. */
+async function crowd(assault: Assault, size: number): Promise<void> {
+  let greeted = 0;
+  for (let n = 0; n < size; n += 100) {
+    await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const socket = net.connect({ port: assault.port, host: '127.0.0.1' });
+        socket.on('error', () => {});
+        assault.hold(socket);
+        socket.write(hello);
+        await once(socket, 'data');
+        greeted += 1;
+      }),
+    );
+  }
+  if (greeted < size) throw new Error(`only ${greeted} connections were taken`);
+}
+
 const hello = Buffer.concat([preface, settings()]);
 const perSecond = 25_000;
 
@@ -107,62 +136,87 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'rapid reset',
     end: 'closed',
+    says: /too many frames that carry nothing for a call: \d+ RST_STREAM/,
     mount: (assault) => assault.flood(5000, (n) => Buffer.concat([headers(id(n), silent), reset(id(n), 8)])),
   },
   {
     name: 'made-you-reset',
     end: 'closed',
+    says: /too many .*\d+ streams that had to be reset/,
     mount: (assault) => assault.flood(5000, (n) => Buffer.concat([headers(id(n), silent), windowUpdate(id(n), 0)])),
   },
   {
     name: 'CONTINUATION flood',
     end: 'closed',
+    says: /a header block of more than 64 frames/,
     mount: (assault) =>
       assault.flood(1000, (n) =>
         n === 0 ? headers(1, silent, 0) : frame(Type.continuation, 0, 1, block([['x', 'y'.repeat(1000)]])),
       ),
   },
-  { name: 'SETTINGS flood', end: 'closed', mount: (assault) => assault.flood(perSecond, () => settings()) },
+  {
+    name: 'SETTINGS flood',
+    end: 'closed',
+    says: /too many .*: \d+ SETTINGS/,
+    mount: (assault) => assault.flood(perSecond, () => settings()),
+  },
   {
     name: 'SETTINGS with 2000 windows each',
     end: 'closed',
+    says: /too many .*: \d+ SETTINGS/,
     mount(assault) {
       const many = settings(...Array.from({ length: 2000 }, (_, i) => [initialWindowSize, 65_535 + (i & 1)] as const));
       return assault.flood(500, (n) => (n < 50 ? headers(id(n), silent) : many));
     },
   },
-  { name: 'PING flood', end: 'closed', mount: (assault) => assault.flood(perSecond, () => ping('attacker')) },
+  {
+    name: 'PING flood',
+    end: 'closed',
+    says: /too many .*: \d+ PING/,
+    mount: (assault) => assault.flood(perSecond, () => ping('attacker')),
+  },
   {
     name: 'PING answers flood',
     end: 'closed',
+    says: /too many .*: \d+ PING/,
     mount: (assault) => assault.flood(perSecond, () => ping('attacker', ack)),
   },
-  { name: 'empty DATA flood', end: 'closed', mount: (assault) => assault.flood(perSecond, onOpenStream(data(1, ''))) },
+  {
+    name: 'empty DATA flood',
+    end: 'closed',
+    says: /too many .*: \d+ empty DATA/,
+    mount: (assault) => assault.flood(perSecond, onOpenStream(data(1, ''))),
+  },
   {
     name: 'WINDOW_UPDATE flood',
     end: 'closed',
+    says: /too many .*: \d+ WINDOW_UPDATE/,
     mount: (assault) => assault.flood(perSecond, onOpenStream(windowUpdate(1, 1))),
   },
   {
     name: 'PRIORITY flood',
     end: 'closed',
+    says: /too many .*: \d+ PRIORITY/,
     mount: (assault) => assault.flood(perSecond, () => frame(Type.priority, 0, 99, Buffer.alloc(5))),
   },
   {
     name: 'unknown frames flood',
     end: 'closed',
+    says: /too many .*: \d+ frames of unknown type/,
     mount: (assault) => assault.flood(perSecond, () => frame(0xee, 0, 0, Buffer.alloc(64))),
   },
   {
     name: 'streams past the limit',
     end: 'closed',
+    says: /too many .*: \d+ streams past the limit/,
     mount: (assault) => assault.flood(6000, (n) => headers(id(n), silent)),
   },
-  { name: 'HPACK bomb', end: 'held', mount: (assault) => assault.flood(200, (n) => bomb(id(n))) },
-  { name: 'giant header lists', end: 'held', mount: (assault) => assault.flood(100, (n) => giant(id(n))) },
+  { name: 'HPACK bomb', end: 'held', says: null, mount: (assault) => assault.flood(200, (n) => bomb(id(n))) },
+  { name: 'giant header lists', end: 'held', says: null, mount: (assault) => assault.flood(100, (n) => giant(id(n))) },
   {
     name: 'answers too big for the client',
     end: 'held',
+    says: null,
     async mount(assault) {
       const client = await assault.connect({ settings: [[maxHeaderListSize, 1000]] });
       let statuses = 0;
@@ -184,6 +238,7 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'headers without end',
     end: 'closed',
+    says: /a header block was not whole within 700 ms/,
     flags: ['--header-timeout', '700ms'],
     mount: (assault) =>
       dawdle(
@@ -196,6 +251,7 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'slow headers',
     end: 'closed',
+    says: /a header block was not whole within 700 ms/,
     flags: ['--header-timeout', '700ms'],
     mount: (assault) =>
       dawdle(assault, 200, Buffer.concat([hello, headers(1, silent).subarray(0, 10)]), headers(1, silent).subarray(10)),
@@ -203,12 +259,14 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'slow preface',
     end: 'closed',
+    says: /within 700 ms/,
     flags: ['--preface-timeout', '700ms'],
     mount: (assault) => dawdle(assault, 500, preface.subarray(0, 1), preface.subarray(1)),
   },
   {
     name: 'slow readers of large answers',
     end: 'held',
+    says: null,
     async mount(assault) {
       const client = await assault.connect({ settings: [[initialWindowSize, 2 ** 31 - 1]] });
       client.connection.pause();
@@ -223,6 +281,7 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'zero windows',
     end: 'held',
+    says: null,
     async mount(assault) {
       const client = await assault.connect({ settings: [[initialWindowSize, 0]] });
       for (let n = 0; n < 100; n += 1) client.connection.send(askLarge(n));
@@ -232,12 +291,14 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'data dribble',
     end: 'held',
+    says: null,
     mount: (assault) =>
       assault.flood(3000, (n) => (n < 100 ? headers(id(n), silent) : data(id(n % 100), Buffer.alloc(1)))),
   },
   {
     name: '2000 idle connections',
     end: 'held',
+    says: null,
     async mount(assault) {
       for (let n = 0; n < 2000 && !assault.over; n += 50)
         await Promise.all(Array.from({ length: 50 }, () => assault.connect()));
@@ -245,8 +306,21 @@ export const clientAttacks: readonly ClientAttack[] = [
     },
   },
   {
+    name: '9900 idle connections',
+    end: 'held',
+    says: null,
+    lasts: 9000,
+    // 30 KiB each (docs/limits.md, Memory).
+    mayTake: 9900 * 36 * 1024,
+    async mount(assault) {
+      await crowd(assault, 9900);
+      await assault.sitOut();
+    },
+  },
+  {
     name: '5000 idle streams',
     end: 'held',
+    says: null,
     async mount(assault) {
       for (let c = 0; c < 5; c += 1) {
         const client = await assault.connect();
@@ -261,6 +335,7 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'half-open clients',
     end: 'closed',
+    says: null,
     async mount(assault) {
       while (!assault.over) {
         const client = await assault.connect();
@@ -273,6 +348,7 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'replay memory filler',
     end: 'held',
+    says: null,
     async mount(assault) {
       const client = await assault.connect();
       const part = Buffer.alloc(16_384, 'r');

@@ -1,18 +1,25 @@
 /**
- * An honest client, on node:http2, in a process of its own: `node honest.mjs PORT retry|hedge YARDSTICK`. Calls begin at fixed times, not when the
- * ones before are over, and a latency counts from the time that its call was due: a proxy that stands still cannot hide it.
+ * An honest client, on node:http2, in a process of its own: `node honest.mjs retry|hedge YARDSTICK [CA]`, which begins when a message tells it
+ * the port; with a CA it speaks TLS. Calls begin at fixed times, not when the ones before are over, and a latency counts from the time that its call was due: a proxy that stands still cannot hide it.
  * With `retry` every second call meets a backend that fails at first, and must be answered by a retry. For every two calls one
  * goes to a backend at the port YARDSTICK, which no attack reaches: what it takes is the machine's doing. Asked by a message, it reports what
  * happened since the one before.
  */
+import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
 
-const [port, policy, yardstick] = process.argv.slice(2);
+const [policy, yardstick, ca] = process.argv.slice(2);
 const perSecond = 400;
-const sessions = [0, 1].map(() => http2.connect(`http://127.0.0.1:${port}`));
-for (const session of sessions) {
+let sessions = [];
+
+function connect(port) {
+  const session =
+    ca === undefined
+      ? http2.connect(`http://127.0.0.1:${port}`)
+      : http2.connect(`https://127.0.0.1:${port}`, { ca: readFileSync(ca) });
   session.on('error', (error) => fail(`a session: ${error.message}`));
   session.on('goaway', (code) => fail(`GOAWAY ${code}`));
+  return session;
 }
 
 const direct = http2.connect(`http://127.0.0.1:${yardstick}`);
@@ -61,16 +68,22 @@ function call(n, due, toYardstick) {
   stream.end(body);
 }
 
-let made = 0;
-const begun = performance.now();
-const timer = setInterval(() => {
-  for (; ; made += 1) {
-    const due = begun + (made * 1000) / perSecond;
-    if (due > performance.now()) return;
-    call(made, due, false);
-    if (made % 2 === 0) call(made, due, true);
-  }
-}, 2);
+/** @type {NodeJS.Timeout | undefined} */
+let timer;
+
+function begin(port) {
+  sessions = [0, 1].map(() => connect(port));
+  let made = 0;
+  const begun = performance.now();
+  timer = setInterval(() => {
+    for (; ; made += 1) {
+      const due = begun + (made * 1000) / perSecond;
+      if (due > performance.now()) return;
+      call(made, due, false);
+      if (made % 2 === 0) call(made, due, true);
+    }
+  }, 2);
+}
 
 function report() {
   const [p99, machine] = [latencies, directLatencies].map((list) => {
@@ -85,6 +98,10 @@ function report() {
 }
 
 process.on('message', (wanted) => {
+  if (typeof wanted === 'number') {
+    begin(wanted);
+    return;
+  }
   if (wanted === 'report') {
     report();
     return;

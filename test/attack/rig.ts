@@ -6,8 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { alive } from '../support/alive.js';
 import { built } from '../support/build.js';
 import { type Program, serve } from '../support/program.js';
+import { identityFiles } from '../support/tls.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
+
+const authority = identityFiles('ca').cert;
 
 /** What the honest client saw in some stretch of time; latencies in milliseconds. */
 export interface Honest {
@@ -36,25 +39,57 @@ const hedgingPolicy = {
 };
 const policies = { retry: { retryPolicy }, hedge: { hedgingPolicy } };
 
-/** The built program, a good backend and an honest client, each a process of its own. */
+/** What all scenes share: a good backend, and another one, which no attack reaches. Each a process of its own. */
+export interface Stage {
+  readonly good: number;
+  readonly yardstick: number;
+  readonly clear: () => void;
+}
+
+export async function setStage(): Promise<Stage> {
+  const [good, yardstick] = await Promise.all([startBackend(), startBackend()]);
+  return {
+    good: good.port,
+    yardstick: yardstick.port,
+    clear() {
+      for (const { child } of [good, yardstick]) child.kill('SIGKILL');
+    },
+  };
+}
+
+export interface SceneOptions {
+  /** Of `hedgerow serve`. */
+  readonly flags: readonly string[];
+  readonly policy: keyof typeof policies;
+  /** Clients speak TLS. */
+  readonly secure?: boolean;
+}
+
+/** The built program and an honest client, each a process of its own, before a good backend. */
 export class Scene {
   readonly program: Program;
   readonly port: number;
-  private readonly others: readonly ChildProcess[];
   private readonly client: ChildProcess;
 
-  private constructor(program: Program, port: number, others: readonly ChildProcess[], client: ChildProcess) {
+  private constructor(program: Program, port: number, client: ChildProcess) {
     this.program = program;
     this.port = port;
-    this.others = others;
     this.client = client;
   }
 
-  /** @param flags of `hedgerow serve` */
-  static async open(flags: readonly string[], policy: keyof typeof policies): Promise<Scene> {
-    const [backend, yardstick] = await Promise.all([startBackend(), startBackend()]);
+  static async open(stage: Stage, { flags, policy, secure = false }: SceneOptions): Promise<Scene> {
+    const args = [policy, String(stage.yardstick), ...(secure ? [authority] : [])];
+    const client = fork(path.join(here, 'honest.mjs'), args);
+    const { cert, key } = identityFiles('server');
     const program = await serve(
-      ['--log-level', 'warn', '--access-log', 'off', '--backend', `good=127.0.0.1:${backend.port}`, ...flags],
+      [
+        '--access-log',
+        'off',
+        '--backend',
+        `good=127.0.0.1:${stage.good}`,
+        ...(secure ? ['--tls-cert', cert, '--tls-key', key] : []),
+        ...flags,
+      ],
       {
         files: {
           'service-config.json': JSON.stringify({ methodConfig: [{ name: [{}], ...policies[policy] }] }),
@@ -62,8 +97,8 @@ export class Scene {
       },
     );
     const port = await program.port();
-    const client = fork(path.join(here, 'honest.mjs'), [String(port), policy, String(yardstick.port)]);
-    return new Scene(program, port, [backend.child, yardstick.child], client);
+    client.send(port);
+    return new Scene(program, port, client);
   }
 
   /** What the honest client saw since the last report. */
@@ -77,13 +112,19 @@ export class Scene {
   }
 
   close(): void {
-    for (const child of [this.client, ...this.others]) child.kill('SIGKILL');
+    this.client.kill('SIGKILL');
   }
 
   /** Memory of the proxy that is in RAM now (bytes). */
   async rss(): Promise<number> {
     const status = await readFile(`/proc/${this.program.pid}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+  }
+
+  /** The first line of the log that says so; where none does, what the log says instead. */
+  logged(what: RegExp): string {
+    const lines = this.program.lines.map(({ msg }) => String(msg));
+    return lines.find((line) => what.test(line)) ?? `only: ${[...new Set(lines)].join('; ')}`;
   }
 
   /** Watches the memory until the returned function is called, which gives the most there was. */

@@ -12,6 +12,8 @@ export interface Row {
   readonly before: Honest;
   readonly during: Honest;
   readonly after: Honest;
+  /** What the log said of it; null: nothing was to be said. */
+  readonly words: string | null;
 }
 
 const head = [
@@ -24,8 +26,6 @@ const head = [
   'p99 attacked',
   'past the proxy',
 ];
-const begin = '<!-- attacks: begin -->';
-const finish = '<!-- attacks: end -->';
 const page = new URL('../../docs/limits.md', import.meta.url);
 
 function cells({ name, closedAfter, closed, growth, before, during, after }: Row): string[] {
@@ -42,14 +42,30 @@ function cells({ name, closedAfter, closed, growth, before, during, after }: Row
   ];
 }
 
-/** Prints the table; with ATTACK_WRITE=1 docs/limits.md keeps it. */
+/** Prints both tables; with ATTACK_WRITE=1 docs/limits.md keeps them. */
 export function showTable(rows: readonly Row[]): void {
-  const lines = [head, head.map(() => '---'), ...rows.map(cells)].map((line) => `| ${line.join(' | ')} |`);
-  const table = lines.join('\n').replace(/ --- /g, '---');
-  process.stdout.write(`\n${table}\n`);
+  const table = lay([head, ...rows.map(cells)]);
+  const told = rows.flatMap(({ name, words }) =>
+    words === null ? [] : [[name, `\`${words.replaceAll(/(127\.0\.0\.1):\d+/g, '$1:PORT')}\``]],
+  );
+  const words = lay([['attack', 'the log says'], ...told]);
+  process.stdout.write(`\n${table}\n\n${words}\n`);
   if (process.env['ATTACK_WRITE'] !== '1') return;
   const text = readFileSync(page, 'utf8');
+  writeFileSync(page, put(put(text, 'attacks', table), 'attack lines', words));
+}
+
+function lay([first = [], ...rest]: readonly (readonly string[])[]): string {
+  const rows = [first, first.map(() => '---'), ...rest];
+  return rows
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n')
+    .replaceAll(' --- ', '---');
+}
+
+function put(text: string, what: string, table: string): string {
+  const [begin, finish] = [`<!-- ${what}: begin -->`, `<!-- ${what}: end -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(finish)];
   if (from < 0 || to < from) throw new Error(`docs/limits.md has no ${begin} … ${finish}`);
-  writeFileSync(page, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
+  return `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`;
 }

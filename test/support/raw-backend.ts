@@ -28,6 +28,8 @@ export interface RawBackend {
   /** The nth connection (from 1). */
   waitForConnection(nth: number): Promise<RawConnection>;
   nextConnection(): Promise<RawConnection>;
+  /** Told of each new connection. */
+  onConnection: (connection: RawConnection) => void;
   /** From now on, streams are met so. */
   behave(behaviour: Behaviour): void;
   /** The next streams are met so, one each; those after them fail the test in `close`. */
@@ -55,6 +57,7 @@ export async function startRawBackend(options: RawBackendOptions = {}): Promise<
   const server = net.createServer((socket) => {
     const connection = new RawConnection(socket, 'server', options);
     connections.push(connection);
+    backend.onConnection(connection);
     connection.onRequest = (raw) => {
       const stream = new RecordedStream(raw, name);
       streams.push(stream);
@@ -88,6 +91,7 @@ export async function startRawBackend(options: RawBackendOptions = {}): Promise<
     address: `127.0.0.1:${port}`,
     streams,
     connections,
+    onConnection() {},
     waitForStream: (nth) => happenings.until(`stream ${nth} at ${name}`, () => streams[nth - 1]),
     nextStream() {
       cursor.stream += 1;
