@@ -1,7 +1,7 @@
 /**
  * `npm run test:chaos -- --minutes M --seed S`: five backends as processes, the built program, clients that make unary and
- * streaming calls under retry, hedging, pins and sessions, while the backends are killed, paused, cut off, made slow, drained and
- * declared lost at random. Afterwards what was seen from outside is held against what the proxy promises; exit code 1 where it
+ * streaming calls under retry, hedging, pins and sessions, while the backends are killed, paused, cut off, made slow, drained,
+ * declared lost, and registered and withdrawn at random. The last two register themselves. Afterwards what was seen from outside is held against what the proxy promises; exit code 1 where it
  * did not keep it. The seed is printed first: the same one draws the same faults.
  */
 import { spawn } from 'node:child_process';
@@ -15,10 +15,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Admin } from './admin.mjs';
 import { ClientConnection, deadline } from './calls.mjs';
-import { runChecks } from './checks.mjs';
+import { describeCall, runChecks } from './checks.mjs';
 import { drawFaults } from './faults.mjs';
 import { makeHomes } from './network.mjs';
 import { seededRandom } from './random.mjs';
+import { Registration } from './registrar.mjs';
 import { startWork } from './work.mjs';
 
 const { values } = parseArgs({
@@ -26,13 +27,20 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '1' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     network: { type: 'string', default: 'auto' },
+    /** So many backends, the last ones, register themselves. */
+    registered: { type: 'string', default: '2' },
     /** The built program. */
     dist: { type: 'string', default: fileURLToPath(new URL('../../dist', import.meta.url)) },
   },
 });
-const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
-if (!(minutes >= 0.5) || !Number.isInteger(seed) || !['auto', 'namespaces', 'relay'].includes(values.network)) {
-  process.stderr.write('chaos: --minutes is 0.5 or more, --seed an integer, --network auto, namespaces or relay\n');
+const [minutes, seed, registered] = [values.minutes, values.seed, values.registered].map(Number);
+const wrong =
+  (!(minutes >= 0.5) && '--minutes is 0.5 or more') ||
+  (!Number.isInteger(seed) && '--seed is an integer') ||
+  (!['auto', 'namespaces', 'relay'].includes(values.network) && '--network is auto, namespaces or relay') ||
+  (!(Number.isInteger(registered) && registered >= 0 && registered < 5) && '--registered is 0 to 4');
+if (wrong) {
+  process.stderr.write(`chaos: ${wrong}\n`);
   process.exit(2);
 }
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -98,8 +106,8 @@ const flags = [
   configFile,
 ]
   .concat('--keepalive-time', seconds(limits.keepaliveTime), '--keepalive-timeout', seconds(limits.keepaliveTimeout))
-  .concat('--keepalive-max-pings', '0')
-  .concat(names.flatMap((name, i) => ['--backend', `${name}=${homes[i].target}`]));
+  .concat('--keepalive-max-pings', '0', ...(registered > 0 ? ['--control', '127.0.0.1:0'] : []))
+  .concat(names.slice(0, names.length - registered).flatMap((name, i) => ['--backend', `${name}=${homes[i].target}`]));
 const program = spawn(process.execPath, [path.join(values.dist, 'main.js'), 'serve', ...flags], {
   cwd: directory,
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -128,17 +136,20 @@ if (ready === null) {
 }
 const admin = new Admin(ready.admin);
 const features = await admin.features(names[0]);
-const kinds = [
-  'kill',
-  'pause',
-  'cut',
-  'slow',
-  ...(features.drain ? ['drain'] : []),
-  ...(features.lost ? ['lost'] : []),
-];
+const registrations = new Map(
+  names
+    .map((name, i) => [i, name])
+    .slice(names.length - registered)
+    .map(([i, name]) => [i, new Registration(ready.control, name, homes[i].target)]),
+);
+await Promise.all([...registrations.values()].map((registration) => registration.register()));
+const kinds = ['kill', 'pause', 'cut', 'slow'];
+if (registered > 0) kinds.push('leave', 'break');
+if (features.drain) kinds.push('drain');
+if (features.lost) kinds.push('lost');
 const whole = minutes * 60_000;
-const plan = drawFaults(random, whole, names.length, kinds);
-say(`seed ${seed}, ${minutes} minutes, ${network.kind}, faults: ${kinds.join(' ')}; sessions: ${features.sessions}`);
+const plan = drawFaults(random, whole, names.length, kinds, registered);
+say(`seed ${seed}, ${minutes} minutes, ${network.kind}, faults: ${kinds.join(' ')}`);
 
 // === What goes on ===
 
@@ -161,6 +172,8 @@ const mounts = {
   slow: { begin: (i, n) => backends[i].send({ slowness: n }), end: (i) => backends[i].send({ slowness: 0 }) },
   drain: { begin: (i) => admin.post(names[i], 'drain'), end: (i) => admin.post(names[i], 'unpark') },
   lost: { begin: (i) => admin.post(names[i], 'lost'), end: () => {} },
+  leave: { begin: (i) => registrations.get(i).leave(), end: (i) => registrations.get(i).register() },
+  break: { begin: (i) => registrations.get(i).break(), end: (i) => registrations.get(i).register() },
 };
 
 async function mount({ at, backend, kind, lasts }) {
@@ -192,11 +205,7 @@ const pulse = setInterval(() => {
 const connections = Array.from({ length: 4 }, () => new ClientConnection(Number(ready.listen[0].split(':').pop())));
 const calls = [];
 try {
-  await Promise.all([
-    startWork({ connections, names, random, sessions: features.sessions, calls, over }),
-    watch(),
-    ...plan.map(mount),
-  ]);
+  await Promise.all([startWork({ connections, names, random, calls, over }), watch(), ...plan.map(mount)]);
 } catch (error) {
   problems.push(error instanceof Error ? String(error.stack) : String(error));
 }
@@ -209,11 +218,13 @@ for (const connection of connections) {
   problems.push(...connection.broken.map((why) => `a client's connection ended: ${why}`));
   connection.close();
 }
+for (const registration of registrations.values()) problems.push(...registration.broken);
 // Two turns of the proxy's own pass between a client's last frame and its counts.
 await delay(1000);
 for (const { name, in_flight: left } of await admin.backends())
   if (left !== 0) problems.push(`${name}: ${left} calls left`);
 finished = true;
+for (const registration of registrations.values()) registration.close();
 program.kill('SIGTERM');
 const [code] = await Promise.race([exited, delay(10_000, ['no exit within 10 s'])]);
 if (code !== 0) problems.push(`the end of the proxy: ${code}`);
@@ -246,6 +257,10 @@ for (const [what, times] of [...outcomes].toSorted()) say(`${String(times).padSt
 for (const { name, checked, failures } of results) {
   say(`${failures.length === 0 ? 'ok  ' : 'FAIL'}  ${name} (${checked} checked, ${failures.length} failed)`);
   for (const failure of failures.slice(0, 10)) say(`        ${failure}`);
+}
+for (const call of calls) {
+  const plain = call.kind === 'unary' || call.kind === 'hedged';
+  if (plain && call.code !== 0) say(`plain call failed: ${describeCall(call, begun)}`);
 }
 const failed = results.filter(({ failures }) => failures.length > 0).length;
 say(`${results.length - failed} checks passed, ${failed} failed; seed ${seed}`);

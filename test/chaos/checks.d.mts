@@ -29,7 +29,7 @@ export interface CallRecord {
 
 export interface FaultRecord {
   backend: string;
-  kind: 'kill' | 'pause' | 'cut' | 'slow' | 'drain' | 'lost';
+  kind: 'kill' | 'pause' | 'cut' | 'slow' | 'drain' | 'lost' | 'leave' | 'break';
   began: number;
   /** Null: not over yet. */
   ended: number | null;

@@ -9,8 +9,8 @@ const plainFailures = 1 / 1000;
 /** @typedef {import('./checks.d.mts').CallRecord} Call */
 /** @typedef {import('./history.mjs').History} History */
 
-/** @param {Call} call @param {number} zero */
-function told(call, zero) {
+/** What a report says of a call. @param {Call} call @param {number} zero the run's beginning */
+export function describeCall(call, zero) {
   const seconds = (at) => (at === null ? 'never' : `${((at - zero) / 1000).toFixed(3)} s`);
   const { id, kind, begun, ended, code, reason, backend, backends, words } = call;
   const where = [
@@ -38,7 +38,7 @@ export function runChecks(evidence, limits) {
     const failures = [];
     for (const call of of) {
       const what = fault(call);
-      if (what) failures.push(`${what}: ${told(call, zero)}`);
+      if (what) failures.push(`${what}: ${describeCall(call, zero)}`);
     }
     results.push({ name, checked: of.length, failures });
   };
@@ -71,6 +71,12 @@ export function runChecks(evidence, limits) {
     },
   );
   results.push(checkSessions(calls, runsOf, zero));
+  const stays = sessionStays(calls, runsOf);
+  // Its first call may have failed before it came to anything, and told where only later.
+  const homeOf = ({ session, begun }) => {
+    const own = stays.get(session);
+    return own?.findLast(({ at }) => at < begun) ?? own?.[0];
+  };
 
   const bounds = [
     [
@@ -79,16 +85,18 @@ export function runChecks(evidence, limits) {
       limits.keepaliveTime + limits.keepaliveTimeout + 1000,
       'keepalive time + timeout + 1 s',
     ],
-    ['killed', ['kill'], 1000, '1 s'],
+    // What registers itself is taken for dead when its registration breaks; who is declared lost has nothing left at once.
+    ['killed or lost', ['kill', 'break', 'lost'], 1000, '1 s'],
   ];
   for (const [what, kinds, bound, words] of bounds) {
     const struck = history.callsOn(kinds);
     const failures = struck.flatMap(({ call, fault }) => {
       const from = Math.max(fault.began, call.begun);
       const due = from + bound;
-      const until = Math.min(call.ended ?? evidence.end, fault.ended ?? evidence.end);
+      const over = fault.kind === 'lost' ? null : fault.ended;
+      const until = Math.min(call.ended ?? evidence.end, over ?? evidence.end);
       const late = until - due - history.stalled(from, until);
-      return late > leeway ? [`${fault.kind} ${late.toFixed(0)} ms late: ${told(call, zero)}`] : [];
+      return late > leeway ? [`${fault.kind} ${late.toFixed(0)} ms late: ${describeCall(call, zero)}`] : [];
     });
     results.push({ name: `calls on a ${what} backend end within ${words}`, checked: struck.length, failures });
   }
@@ -99,7 +107,9 @@ export function runChecks(evidence, limits) {
     name: `of plain unary calls fewer than 1 in 1000 fail (${failed.length})`,
     checked: plain.length,
     failures:
-      failed.length < plain.length * plainFailures || failed.length === 0 ? [] : failed.map((call) => told(call, zero)),
+      failed.length < plain.length * plainFailures || failed.length === 0
+        ? []
+        : failed.map((call) => describeCall(call, zero)),
   });
   each('a plain unary call that fails tells why', failed, ({ reason }) => reason === null && 'no reason');
 
@@ -109,9 +119,13 @@ export function runChecks(evidence, limits) {
     calls.filter(({ kind }) => kind !== 'unary' && kind !== 'hedged'),
     (call) => {
       if (call.code === 0 || call.code === null) return null;
-      const on = call.pin ?? call.backend;
-      if (on === null) return call.session === null && 'bound to none';
-      return !history.excused(on, call.begun, call.ended) && `${on} was well`;
+      const home = call.session === null ? undefined : homeOf(call);
+      const on = call.pin ?? call.backend ?? home?.backend ?? null;
+      if (on === null) return 'bound to none';
+      if (call.reason === 'session_lost') return !history.left(on, home?.at, call.ended) && `${on} was not away`;
+      // Whoever leaves, or is drained, lets the calls finish that it has.
+      const fatal = call.headersAt !== null && call.headersAt !== call.ended ? breaking : null;
+      return !history.excused(on, call.begun, call.ended, fatal) && `${on} was well`;
     },
   );
 
@@ -119,6 +133,9 @@ export function runChecks(evidence, limits) {
   results.push({ name: 'faults were mounted', checked: faults.length, failures: faults.length > 0 ? [] : ['none'] });
   return results;
 }
+
+/** What breaks calls that have been answered in part. @type {readonly string[]} */
+const breaking = ['kill', 'pause', 'cut', 'lost', 'break'];
 
 function groupBy(executions) {
   const groups = new Map();
@@ -128,6 +145,20 @@ function groupBy(executions) {
     else group.push(execution);
   }
   return groups;
+}
+
+/** Where each session was seen, by executions and by what its clients were told, in order of time. */
+function sessionStays(calls, runsOf) {
+  const stays = new Map();
+  for (const call of calls) {
+    if (call.session === null) continue;
+    const own = stays.get(call.session) ?? [];
+    own.push(...runsOf(call));
+    if (call.backend !== null && call.ended !== null) own.push({ backend: call.backend, at: call.ended });
+    stays.set(call.session, own);
+  }
+  for (const own of stays.values()) own.sort((a, b) => a.at - b.at);
+  return stays;
 }
 
 /** A session's calls are executed by one backend until one of them was told `session_lost`. */
@@ -143,7 +174,8 @@ function checkSessions(calls, runsOf, zero) {
       if (before === undefined || before.backend === step.backend) continue;
       // Told at any time that the two executions leave room for.
       const lost = losses.some(({ ended }) => ended !== null && ended >= before.call.begun && ended <= step.at);
-      if (!lost) failures.push(`moved from ${before.backend} to ${step.backend} untold: ${told(step.call, zero)}`);
+      if (!lost)
+        failures.push(`moved from ${before.backend} to ${step.backend} untold: ${describeCall(step.call, zero)}`);
     }
   }
   return { name: 'a session stays on its backend, or is told lost', checked: bound.length, failures };

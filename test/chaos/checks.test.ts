@@ -141,7 +141,7 @@ describe('what a run of the chaos is held against', () => {
       ended: 10_001,
       reason: 'session_lost',
     });
-    expect(failing({ calls: [first, lost, second], executions })).toEqual([]);
+    expect(failing({ calls: [first, lost, second], executions, faults: [fault({ kind: 'leave' })] })).toEqual([]);
   });
 
   it('finds a call that outlives the silence of its backend, by pin or by headers', () => {
@@ -160,7 +160,7 @@ describe('what a run of the chaos is held against', () => {
 
   it('finds a call that outlives its killed backend', () => {
     const chat = call({ kind: 'chat', code: 14, begun: 4000, ended: 7000, reason: 'backend_lost' });
-    expect(failing({ calls: [chat] })).toEqual(['calls on a killed backend end within 1 s']);
+    expect(failing({ calls: [chat] })).toEqual(['calls on a killed or lost backend end within 1 s']);
   });
 
   it('finds that one plain call in a thousand fails', () => {
@@ -182,6 +182,45 @@ describe('what a run of the chaos is held against', () => {
     // Still down, seen so by /backends.
     expect(failing({ calls: [{ ...pinned, begun: 21_500, ended: 21_600 }] })).toEqual([]);
     expect(failing({ calls: [{ ...pinned, begun: 25_000, ended: 25_100 }] })).toEqual([name]);
+  });
+
+  it('finds a session call that fails while the backend of its session is well', () => {
+    const name = 'a bound call fails only beside a fault of its backend';
+    const first = call({ kind: 'session', session: 's1' });
+    const refused = call({
+      ...{ id: 'c2', kind: 'session', session: 's1', code: 14, reason: 'pinned_backend_unavailable' },
+      ...{ backend: null, begun: 10_000, ended: 10_001 },
+    });
+    expect(failing({ calls: [first, refused] })).toEqual([]);
+    expect(failing({ calls: [first, { ...refused, begun: 30_000, ended: 30_001 }] })).toEqual([name]);
+    const lost: CallRecord = { ...refused, reason: 'session_lost' };
+    expect(failing({ calls: [first, lost] })).toEqual([name]);
+    expect(failing({ calls: [first, lost], faults: [fault({ kind: 'leave' })] })).toEqual([]);
+    // Away for the 60 s of --session-lost-after, by parks that follow one another.
+    const away = looks((at) => (at > 5000 ? { state: 'parked', parkedForMs: 60_000 } : { state: 'ready' }));
+    const late = [...away, ...away.map((look) => ({ ...look, at: look.at + 61_000, states: away[60]?.states ?? [] }))];
+    const since = { looks: late, end: 130_000, calls: [first, { ...lost, begun: 70_000, ended: 70_001 }] };
+    expect(failing(since)).toEqual([]);
+    expect(failing({ ...since, calls: [first, { ...lost, begun: 60_000, ended: 60_001 }] })).toEqual([name]);
+  });
+
+  it('finds a stream that a backend that leaves or is drained did not let finish', () => {
+    const cut = call({ kind: 'chat', code: 14, begun: 4000, headersAt: 4500, ended: 5500, reason: 'drain_timeout' });
+    for (const kind of ['leave', 'drain'] as const) {
+      expect(failing({ calls: [cut], faults: [fault({ kind })] })).toEqual([
+        'a bound call fails only beside a fault of its backend',
+      ]);
+    }
+    expect(failing({ calls: [cut], faults: [fault({ kind: 'break' })] })).toEqual([]);
+  });
+
+  it('finds a stream that outlives its backend being declared lost', () => {
+    const chat = call({ kind: 'chat', begun: 4000, headersAt: 4500, ended: 7000 });
+    const lost = { faults: [fault({ kind: 'lost', ended: 5001 })], looks: [] };
+    const name = 'calls on a killed or lost backend end within 1 s';
+    expect(failing({ ...lost, calls: [chat] })).toEqual([name]);
+    // On the connection that was made after.
+    expect(failing({ ...lost, calls: [{ ...chat, begun: 5100, headersAt: 5200 }] })).toEqual([]);
   });
 
   it('finds a fault that is not seen in the state of its backend', () => {

@@ -10,6 +10,9 @@ const settling = 2000;
 /** Within which a backend whose fault is over has a connection again: the longest wait between connects and its spread, and a connect (ms). */
 const reconnect = 5000 * 1.2 + 2000 + 1000;
 
+/** `--session-lost-after`, less what two looks leave in doubt (ms). */
+const lostAfter = 60_000 - 1000;
+
 const isDown = (state) => state !== 'ready';
 
 /** @param {import('./checks.d.mts').Evidence} evidence */
@@ -35,8 +38,21 @@ export function createHistory({ calls, faults, looks, stalls, end }) {
     stalled,
 
     /** Whether the backend was under a fault or not yet well after one at some time between. */
-    excused: (name, from, to) =>
-      troubles.some(({ backend, began, until }) => backend === name && began <= (to ?? end) && until >= from),
+    excused: (name, from, to, kinds = null) =>
+      troubles.some(
+        ({ backend, kind, began, until }) =>
+          backend === name && (kinds === null || kinds.includes(kind)) && began <= (to ?? end) && until >= from,
+      ),
+
+    /** Whether the backend went away for good at some time between, or for too long (D15): its sessions are lost then. */
+    left: (name, from, to) =>
+      faults.some(
+        ({ backend, kind, began, ended }) =>
+          backend === name &&
+          ['leave', 'break', 'drain'].includes(kind) &&
+          began <= (to ?? end) &&
+          (ended ?? end) >= (from ?? 0),
+      ) || longestAway(name, from ?? 0, to ?? end) > lostAfter,
 
     /** Calls that stood on a backend, by pin or commit, while a fault of these kinds lasted. */
     callsOn(kinds) {
@@ -46,7 +62,10 @@ export function createHistory({ calls, faults, looks, stalls, end }) {
           calls
             .filter((call) => {
               const on = call.pin ?? (call.headersAt === null ? null : call.backend);
-              return on === fault.backend && call.begun < (fault.ended ?? end) && (call.ended ?? end) > fault.began;
+              if (on !== fault.backend || (call.ended ?? end) <= fault.began) return false;
+              // Whoever is declared lost may have a new connection at once.
+              if (fault.kind === 'lost') return call.headersAt !== null && call.headersAt < fault.began;
+              return call.begun < (fault.ended ?? end);
             })
             .map((call) => ({ call, fault })),
         );
@@ -101,6 +120,21 @@ export function createHistory({ calls, faults, looks, stalls, end }) {
       return [seen, well, back, freed];
     },
   };
+
+  /** The longest time between in which no look saw the backend ready (ms). */
+  function longestAway(name, from, to) {
+    let since = null;
+    let longest = 0;
+    for (const look of looks) {
+      if (look.at < from || look.at > to) continue;
+      if (stateOf(look, name)?.state === 'ready') since = null;
+      else {
+        since ??= look.at;
+        longest = Math.max(longest, look.at - since);
+      }
+    }
+    return longest;
+  }
 
   /** Looks at which the backend is parked though its park had run out and a call that began after was answered OK by it. */
   function stayParked(fault, next) {

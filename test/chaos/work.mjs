@@ -12,12 +12,11 @@ const sessionIds = 40;
  *   connections: import('./calls.mjs').ClientConnection[],
  *   names: string[],
  *   random: () => number,
- *   sessions: boolean,
  *   calls: import('./checks.d.mts').CallRecord[],
  *   over: () => boolean,
  * }} part
  */
-export async function startWork({ connections, names, random, sessions, calls, over }) {
+export async function startWork({ connections, names, random, calls, over }) {
   const below = (count) => Math.floor(random() * count);
   let count = 0;
 
@@ -74,6 +73,6 @@ export async function startWork({ connections, names, random, sessions, calls, o
       await delay(20 + below(80));
     }
   }
-  const kinds = Object.entries(workers).filter(([kind]) => kind !== 'session' || sessions);
-  await Promise.all(kinds.flatMap(([kind, times]) => Array.from({ length: times }, () => work(kind))));
+  const all = Object.entries(workers).flatMap(([kind, times]) => Array.from({ length: times }, () => kind));
+  await Promise.all(all.map(work));
 }
