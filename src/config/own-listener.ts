@@ -36,6 +36,7 @@ export function reaches(target: Address, listener: Address, localAddresses: read
 export interface OwnAddresses {
   readonly listen: readonly Address[];
   readonly admin: Address | null;
+  readonly control: Address | null;
 }
 
 /**
@@ -44,7 +45,7 @@ export interface OwnAddresses {
  */
 export function ownAddress(
   targets: readonly Address[],
-  { listen, admin }: OwnAddresses,
+  { listen, admin, control }: OwnAddresses,
   localAddresses: readonly string[],
 ): string | null {
   for (const target of targets) {
@@ -52,6 +53,9 @@ export function ownAddress(
     if (own !== undefined) return `is our own listener ${showAddress(own)}: calls would go round`;
     if (admin !== null && reaches(target, admin, localAddresses)) {
       return `is our own admin address ${showAddress(admin)}`;
+    }
+    if (control !== null && reaches(target, control, localAddresses)) {
+      return `is our own control address ${showAddress(control)}`;
     }
   }
   return null;

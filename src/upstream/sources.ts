@@ -21,7 +21,7 @@ export interface SourceSettings {
 
 export interface SourcePorts extends ResolverPorts {
   readonly lookup: (name: HostName) => Lookup;
-  /** Says which of our own addresses connecting there would reach; null: none. */
+  /** Says which of our own addresses connecting there would reach; null: none. Asked at once, at the start and for each set. */
   readonly own: (endpoint: Endpoint) => string | null;
 }
 
@@ -35,7 +35,7 @@ export type SetListener = (backends: readonly FoundBackend[], difference: SetDif
 
 /** All backends there are, wherever they were found. */
 export interface BackendSources {
-  /** Begins to resolve names. */
+  /** Begins to resolve names. To be called when our own addresses are bound. */
   start(): void;
   /** The set as it is, in the order of the sources, of their entries and of their members. */
   specs(): readonly FoundBackend[];
@@ -176,6 +176,8 @@ export function createBackendSources(
     start() {
       if (running || stopped) return;
       running = true;
+      // Our own listeners are bound by now, those on port 0 too.
+      reckon();
       for (const { resolver } of watched.values()) resolver.start();
     },
     specs: () => backends,

@@ -368,8 +368,10 @@ describe('one line with its place', () => {
     expect(problem({ flags: ['--listen', listen, '--backend', `a=${target}`] })).toContain('our own listener');
   });
 
-  it('a backend at the admin address is refused', () => {
+  it('a backend at the admin or control address is refused', () => {
     expect(problem({ flags: ['--backend', 'a=127.0.0.1:9901'] })).toContain('our own admin address');
+    const flags = ['--control', '127.0.0.1:9902', '--backend', 'a=127.0.0.1:9902'];
+    expect(problem({ flags })).toContain('our own control address');
   });
 
   it.each([

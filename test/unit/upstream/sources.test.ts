@@ -176,6 +176,17 @@ describe('the sources of backends', () => {
     ]);
   });
 
+  it('FND-13: an address that turns out to be ours at the start is left out then', () => {
+    let bound = false;
+    const { sources, ids } = scene([at('a', '127.0.0.1'), at('b', '10.0.0.1')], ({ kind, ...endpoint }) =>
+      bound && kind === 'tcp' && 'host' in endpoint && endpoint.host === '127.0.0.1' ? 'is our own listener' : null,
+    );
+    expect(ids()).toEqual(['a', 'b']);
+    bound = true;
+    sources.start();
+    expect(ids()).toEqual(['b']);
+  });
+
   it('a name that is another keeps its members until the new one has been resolved', async () => {
     const { names, sources, ids } = scene([]);
     sources.start();
