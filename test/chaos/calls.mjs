@@ -80,7 +80,8 @@ export class ClientConnection {
       record.processed = text(fields['hedgerow-processed']);
     };
     stream.on('response', (fields) => {
-      record.headersAt = Date.now();
+      // Trailers-Only is no answer in part.
+      if (fields['grpc-status'] === undefined) record.headersAt = Date.now();
       record.answeredBy = text(fields['x-answered-by']);
       told(fields);
     });

@@ -8,6 +8,7 @@ export interface CallRecord {
   kind: CallKind;
   begun: number;
   ended: number | null;
+  /** Of response headers; null for Trailers-Only. */
   headersAt: number | null;
   /** How many statuses came. */
   ends: number;

@@ -124,7 +124,7 @@ export function runChecks(evidence, limits) {
       if (on === null) return 'bound to none';
       if (call.reason === 'session_lost') return !history.left(on, home?.at, call.ended) && `${on} was not away`;
       // Whoever leaves, or is drained, lets the calls finish that it has.
-      const fatal = call.headersAt !== null && call.headersAt !== call.ended ? breaking : null;
+      const fatal = call.headersAt !== null ? breaking : null;
       return !history.excused(on, call.begun, call.ended, fatal) && `${on} was well`;
     },
   );

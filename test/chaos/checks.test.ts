@@ -163,6 +163,11 @@ describe('what a run of the chaos is held against', () => {
     expect(failing({ calls: [chat] })).toEqual(['calls on a killed or lost backend end within 1 s']);
   });
 
+  it('lets a call be answered by a backend that is back', () => {
+    const moved = call({ begun: 6000, headersAt: 21_000, ended: 21_100, backends: 'b2,b1' });
+    expect(failing({ calls: [moved] })).toEqual([]);
+  });
+
   it('finds that one plain call in a thousand fails', () => {
     const many = Array.from({ length: 1001 }, (_, i) => call({ id: `c${i + 10}` }));
     const bad = (id: string) => call({ id, code: 14, reason: 'attempts_exhausted' });
@@ -189,7 +194,7 @@ describe('what a run of the chaos is held against', () => {
     const first = call({ kind: 'session', session: 's1' });
     const refused = call({
       ...{ id: 'c2', kind: 'session', session: 's1', code: 14, reason: 'pinned_backend_unavailable' },
-      ...{ backend: null, begun: 10_000, ended: 10_001 },
+      ...{ backend: null, begun: 10_000, ended: 10_001, headersAt: null },
     });
     expect(failing({ calls: [first, refused] })).toEqual([]);
     expect(failing({ calls: [first, { ...refused, begun: 30_000, ended: 30_001 }] })).toEqual([name]);

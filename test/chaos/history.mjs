@@ -61,11 +61,13 @@ export function createHistory({ calls, faults, looks, stalls, end }) {
         .flatMap((fault) =>
           calls
             .filter((call) => {
-              const on = call.pin ?? (call.headersAt === null ? null : call.backend);
+              const over = fault.ended ?? end;
+              const committed = call.headersAt !== null && call.headersAt < Math.max(over, fault.began + 1);
+              const on = call.pin ?? (committed ? call.backend : null);
               if (on !== fault.backend || (call.ended ?? end) <= fault.began) return false;
               // Whoever is declared lost may have a new connection at once.
               if (fault.kind === 'lost') return call.headersAt !== null && call.headersAt < fault.began;
-              return call.begun < (fault.ended ?? end);
+              return call.begun < over;
             })
             .map((call) => ({ call, fault })),
         );
