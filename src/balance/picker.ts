@@ -5,7 +5,7 @@ import { createLeastRequest } from './least-request.js';
 import { allFull, type Order } from './order.js';
 import { createPickFirst } from './pick-first.js';
 import { createRoundRobin } from './round-robin.js';
-import { type Asker, isFailureParkedRank, isParkedRank, nowhere, priorityOf, rankOf } from './tiers.js';
+import { type Asker, isFailureParkedRank, isParkedRank, nowhere, priorityOf, rankOf, rankOfWell } from './tiers.js';
 import type { Candidate, HealthView, Pick, Picker, PickQuery } from './types.js';
 
 export interface PickerOptions {
@@ -89,7 +89,8 @@ class TieredPicker implements Picker {
     // The hot path: a scan that ends at the first who is ready. No health is looked up, nothing is allocated.
     if (!steered && this.quick !== null && this.health.calm) return this.use(this.quick(candidates));
     const asker = askerOf(query);
-    this.rank(candidates, query, asker);
+    if (steered || !this.health.calm) this.rank(candidates, query, asker);
+    else this.rankInCalm(candidates);
     if (this.probe >= 0 && this.isWorthProbing(candidates)) return this.use(this.probe);
     return this.choose(candidates, query, asker, steered);
   }
@@ -108,19 +109,37 @@ class TieredPicker implements Picker {
     return this.picks[at] ?? (at === allFull ? overloaded : none);
   }
 
-  private rank(candidates: readonly Candidate[], query: PickQuery, asker: Asker): void {
-    const { tried, failed, bounds, cause, now } = query;
-    const distinct = cause === 'hedge' && this.options.hedgeDistinct;
-    // Every pick of the calm asks no further: to a first attempt a recent failure is none.
-    const unasked = asker.first && this.health.calm;
+  /** As `rank`, for a first attempt that may go anywhere while all are well: the hot path of weights and of other orders. */
+  private rankInCalm(candidates: readonly Candidate[]): void {
+    const { ranks } = this;
+    this.clear();
+    for (let at = 0; at < candidates.length; at += 1) {
+      const candidate = candidates[at];
+      if (candidate === undefined) continue;
+      const rank = rankOfWell(candidate);
+      ranks[at] = rank;
+      if (rank < this.best) this.best = rank;
+      else if (rank === nowhere && candidate.link === 'full') this.full = true;
+    }
+  }
+
+  private clear(): void {
     this.best = nowhere;
     this.full = false;
     this.tried = 'no';
     this.probe = -1;
+  }
+
+  private rank(candidates: readonly Candidate[], query: PickQuery, asker: Asker): void {
+    const { tried, failed, bounds, cause, now } = query;
+    const distinct = cause === 'hedge' && this.options.hedgeDistinct;
+    // To a first attempt a recent failure is none.
+    const unasked = asker.first && this.health.calm;
+    this.clear();
     for (let at = 0; at < candidates.length; at += 1) {
       this.ranks[at] = nowhere;
       const candidate = candidates[at];
-      if (candidate === undefined || failed.includes(candidate.id)) continue;
+      if (candidate === undefined || (failed.length > 0 && failed.includes(candidate.id))) continue;
       if (bounds !== null && !allows(bounds, candidate)) continue;
       const { id, link } = candidate;
       const isTried = tried.includes(id);

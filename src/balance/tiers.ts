@@ -60,15 +60,15 @@ export function rankOf(
   const ready = link === 'ready';
   switch (standing) {
     case 'clean':
-      return rankOfUsable(priority, tried ? 'tried' : ready ? 'fresh' : 'waiting', ready);
+      return tried ? rankOfUsable(priority, usable.tried, ready) : rankOfWell(candidate);
     case 'recent': {
-      const asClean = asker.first ? 'fresh' : 'recent';
-      return rankOfUsable(priority, tried ? 'tried' : ready ? asClean : 'waiting', ready);
+      const asClean = asker.first ? usable.fresh : usable.recent;
+      return rankOfUsable(priority, tried ? usable.tried : ready ? asClean : usable.waiting, ready);
     }
     case 'lapsed':
       if (!mayProbe) return rankOfLast(asker, tried ? 'triedParked' : 'parked', ready);
       // Of those that were tried, one that has answered since comes first.
-      return tried ? rankOfUsable(priority, 'tried', false) : rankOfUsable(priority, 'lapsed', ready);
+      return tried ? rankOfUsable(priority, usable.tried, false) : rankOfUsable(priority, usable.lapsed, ready);
     case 'probing':
     case 'parked':
       return rankOfLast(asker, tried ? 'triedParked' : 'parked', ready);
@@ -81,8 +81,14 @@ export function rankOf(
   }
 }
 
-function rankOfUsable(priority: number, tier: keyof typeof usable, ready: boolean): number {
-  return priority * perPriority + usable[tier] * 2 + (ready ? 0 : 1);
+/** `rankOf` of a clean candidate that was not tried. */
+export function rankOfWell({ link, priority }: Candidate): number {
+  if (link === 'ready') return rankOfUsable(priority, usable.fresh, true);
+  return link === 'backoff' || link === 'full' ? nowhere : rankOfUsable(priority, usable.waiting, false);
+}
+
+function rankOfUsable(priority: number, tier: number, ready: boolean): number {
+  return priority * perPriority + tier * 2 + (ready ? 0 : 1);
 }
 
 function rankOfLast(asker: Asker, tier: LastResort, ready: boolean): number {
