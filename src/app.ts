@@ -1,13 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Admin, createAdmin } from './admin/server.js';
+import { createBackends } from './app/backends.js';
+import type { Ports } from './app/ports.js';
 import { createBlame } from './balance/blame.js';
-import { createHealth } from './balance/health.js';
-import { defaultHealth, type HealthChange } from './balance/health-types.js';
+import type { HealthChange } from './balance/health-types.js';
 import { createPicker } from './balance/picker.js';
-import { createSessions, type Presence } from './balance/sessions.js';
+import { createSessions } from './balance/sessions.js';
+import type { Picker } from './balance/types.js';
+import type { BackendSetting } from './config/backend.js';
 import { compileMethods } from './config/methods.js';
 import type { ServiceConfig } from './config/service-config.js';
 import type { Settings } from './config/settings.js';
-import { type BackendId, backendId } from './grpc/backend-id.js';
 import { defaultBalancing } from './grpc/balancing-config.js';
 import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
@@ -22,18 +25,10 @@ import type { ProxyParts } from './proxy/parts.js';
 import { createRelayBudget } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
 import { bindServer } from './runtime/bind-server.js';
-import type { Alarms, Clock, Random, Turn } from './runtime/ports.js';
 import type { BackendTls } from './upstream/connect.js';
-import { createUpstreamPool } from './upstream/pool.js';
 import type { BackendChange, UpstreamPool } from './upstream/types.js';
 
-/** The outside, as the app sees it. */
-export interface Ports {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly alarms: Alarms;
-  readonly turn: Turn;
-}
+export type { Ports } from './app/ports.js';
 
 /** For TLS with clients, PEM. */
 export interface ClientTlsFiles {
@@ -52,6 +47,8 @@ export interface BackendTlsFiles {
 /** What the files that the settings name hold, read by the process boundary; null where a setting names none. */
 export interface FileContents extends ClientTlsFiles, BackendTlsFiles {
   readonly adminToken: string | null;
+  /** Of `--endpoints`; empty where there is none. */
+  readonly endpoints: readonly BackendSetting[];
 }
 
 /** Where the app tells of what happens. None may throw. */
@@ -63,6 +60,8 @@ export interface AppEvents {
   readonly onLoss: (loss: LossRecord) => void;
   readonly onClientRefused: (peer: string, detail: string) => void;
   readonly onDefect: (error: unknown, call: string) => void;
+  /** A line of the log with fields of its own. */
+  readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
 /** The whole proxy in one process. */
@@ -72,11 +71,17 @@ export interface App {
   /** `host:port` as really bound. */
   readonly listening: readonly string[];
   readonly adminAddress: string | null;
+  /** Of the control services. */
+  readonly controlAddress: string | null;
   readonly pool: UpstreamPool;
   /** The token bucket that all calls share. */
   readonly throttle: Pick<Throttle, 'state'>;
   /** Puts another service config in force, whole, between two calls: those in flight keep the one that they began under (CFG-10). */
   configure(config: ServiceConfig): void;
+  /** Other contents of `--endpoints`. */
+  putEndpoints(backends: readonly BackendSetting[]): void;
+  /** Asks for all names of backends again, now. */
+  resolveAgain(): void;
   /** Other certificates for clients, for handshakes from now on. Throws one sentence where they are not usable. */
   secureClients(files: ClientTlsFiles): void;
   /** Other certificates for backends, for connections from now on. Throws one sentence where they are not usable. */
@@ -115,49 +120,21 @@ export function createApp(
     maxHeaderListSize: settings.maxHeaderListSize,
     floodBudget: settings.floodBudget,
   };
-  const pool = createUpstreamPool({
-    // Names to resolve and lists are for the sources of backends.
-    backends: settings.backend.flatMap(({ name, target, where, weight, priority, maxCalls }) =>
-      where.kind === 'one'
-        ? [{ id: backendId(name), name, target, endpoint: where.endpoint, weight, priority, maxCalls }]
-        : [],
-    ),
-    connectTimeout: settings.connectTimeout,
-    headerTimeout: settings.headerTimeout,
-    connectBackoffMax: settings.connectBackoffMax,
-    backendConnections: settings.backendConnections,
-    queueLimit: settings.queueLimit,
-    drainTimeout: settings.drainTimeout,
-    keepalive:
-      settings.keepaliveTime === null
-        ? null
-        : {
-            time: settings.keepaliveTime,
-            timeout: settings.keepaliveTimeout,
-            maxPings: settings.keepaliveMaxPings,
-          },
-    settings: wire,
-    tls: settings.backendTls ? backendTls(settings, files) : null,
-    clock,
-    random,
-    alarms,
-    turn,
-    onStateChange(change) {
-      const released = change.event === 'connected' ? health.of(change.id).connected(clock.now()) : null;
-      events.onBackendChange(change);
-      if (released !== null) onHealthChange(released);
+  let draining = false;
+  const backends = createBackends(
+    settings,
+    {
+      endpoints: files.endpoints,
+      localAddresses: ports.localAddresses ?? [],
+      adminToken: files.adminToken,
+      tls: settings.backendTls ? backendTls(settings, files) : null,
+      wire,
+      draining: () => draining,
     },
-  });
-  const health = createHealth({
-    ...defaultHealth,
-    hardFailures: settings.healthHardFailures,
-    aliveWindow: settings.healthAliveWindow,
-    rateFloor: settings.healthFailureRate,
-    parkFirst: settings.healthPark,
-    parkMax: settings.healthParkMax,
-    recentWindow: settings.healthRecentWindow,
-    probeGrace: settings.healthProbeGrace,
-  });
+    ports,
+    events,
+  );
+  const { pool, book } = backends;
   const sessions = createSessions(
     {
       ttl: settings.sessionTtl,
@@ -165,27 +142,17 @@ export function createApp(
       maxEntries: settings.sessionMaxEntries,
       lostAfter: settings.sessionLostAfter,
     },
-    presence,
+    (id, now) => book.presenceOf(pool.get(id), now),
   );
-
-  /** Since when backends have been parked; what had lapsed and was parked again has been so all the time. */
-  const parks = new Map<BackendId, number>();
-  function onHealthChange(change: HealthChange): void {
-    if (change.kind === 'released') parks.delete(change.id);
-    else if (change.reason === 'operator' || (change.reason !== 'rate_limited' && !parks.has(change.id)))
-      parks.set(change.id, clock.now());
-    events.onHealthChange(change);
-  }
-
-  /** D15: gone, or since when it has been of no use. */
-  function presence(id: BackendId): Presence {
-    const backend = pool.get(id);
-    if (backend === undefined || backend.phase === 'left') return 'gone';
-    const { downSince } = backend;
-    const parkedSince = health.standing(id, clock.now()) === 'parked' ? (parks.get(id) ?? null) : null;
-    return downSince === null || parkedSince === null ? (downSince ?? parkedSince) : Math.min(downSince, parkedSince);
-  }
-
+  const pickerOf = ({ balancing }: ServiceConfig): Picker =>
+    createPicker(
+      balancing ?? defaultBalancing(settings.loadBalancing),
+      book.health,
+      { hedgeDistinct: settings.hedgeDistinct, pinOnParked: settings.pinOnParked },
+      () => random.next(),
+    );
+  let picker = pickerOf(config);
+  let { balancing } = config;
   let methods = compileMethods(config);
   const throttle = createThrottle(config.throttling);
   const replay = createReplayBudget(settings.bufferLimit, 'total', null);
@@ -200,20 +167,18 @@ export function createApp(
     alarms,
     turn,
     pool,
-    picker: createPicker(
-      defaultBalancing(settings.loadBalancing),
-      health,
-      { hedgeDistinct: settings.hedgeDistinct, pinOnParked: settings.pinOnParked },
-      () => random.next(),
-    ),
-    health,
+    get picker() {
+      return picker;
+    },
+    hasName: (name) => backends.sources.has(name),
+    health: book.health,
     blame: createBlame({
       minBlame: settings.minBlame,
       ignoreDeadline: settings.healthIgnoreDeadline,
       countInternal: settings.healthCountInternal,
       rateLimit: settings.healthRateLimit,
     }),
-    onHealthChange,
+    onHealthChange: book.onChange,
     sessions,
     losses: new LossBook(turn, events.onLoss),
     policyFor: (path) => methods.lookup(path),
@@ -260,7 +225,6 @@ export function createApp(
     turn,
     onRefused: events.onClientRefused,
   });
-  let draining = false;
   let endPreStop: () => void = () => {};
   const { admin: adminListen } = settings;
   const admin: Admin | null =
@@ -288,7 +252,7 @@ export function createApp(
   async function stop(): Promise<void> {
     endPreStop();
     listener.close();
-    await Promise.all([pool.stop(upstreamGrace), admin?.stop()]);
+    await Promise.all([backends.stop(upstreamGrace), admin?.stop()]);
   }
 
   return {
@@ -296,14 +260,18 @@ export function createApp(
       await listener.start();
       try {
         await admin?.start();
+        await backends.start();
       } catch (error) {
         listener.close();
+        await admin?.stop();
         throw error;
       }
-      pool.start();
     },
     get listening() {
       return listener.bound;
+    },
+    get controlAddress() {
+      return backends.control?.address ?? null;
     },
     get adminAddress() {
       return admin?.address ?? null;
@@ -313,12 +281,18 @@ export function createApp(
     configure(next) {
       methods = compileMethods(next);
       throttle.configure(next.throttling);
+      if (!isDeepStrictEqual(next.balancing, balancing)) {
+        balancing = next.balancing;
+        picker = pickerOf(next);
+      }
     },
+    putEndpoints: (next) => backends.putEndpoints(next),
+    resolveAgain: () => backends.sources.refreshAll(),
     secureClients(next) {
       const secure = clientTls(next);
       if (secure !== null) listener.secure(secure);
     },
-    secureBackends: (next) => pool.secure(backendTls(settings, next)),
+    secureBackends: (next) => backends.secure(backendTls(settings, next)),
     ledger() {
       let upstreamStreams = 0;
       for (const backend of pool.backends) upstreamStreams += backend.inFlight;
@@ -332,6 +306,7 @@ export function createApp(
     },
     async drain() {
       draining = true;
+      backends.control?.setServing(false);
       if (settings.preStopDelay > 0) await preStop();
       await listener.drain(settings.drainTimeout);
       await stop();

@@ -76,7 +76,7 @@ process.exitCode = await run(process.argv.slice(2), io, {
       readAgain,
       watch: (path, onChange) => watchFile(path, { ...ports, stampOf: nodeStamp }, onChange),
       stderr,
-      ports,
+      ports: { ...ports, localAddresses: io.localAddresses },
       log,
       terminated: terminated(),
       onHangup: (listener) => {

@@ -1,6 +1,7 @@
 import { type AppEvents, createApp, type FileContents, type Ports } from '../app.js';
 import type { Settings } from '../config/settings.js';
 import { fileProblem } from './file-problem.js';
+import { followEndpoints, type LoadedEndpoints, loadEndpoints } from './follow-endpoints.js';
 import { type FollowIo, followServiceConfig } from './follow-service-config.js';
 import { followTls, tlsWarnings } from './follow-tls.js';
 import { countNames, type LoadedConfig, loadServiceConfig, serviceConfigPath } from './load-service-config.js';
@@ -19,6 +20,7 @@ export interface ServeLog extends AppEvents {
 export interface ReadyFacts {
   readonly listen: readonly string[];
   readonly admin: string | null;
+  readonly control: string | null;
   readonly backends: number;
   readonly config: { readonly path: string | null; readonly version: string; readonly methods: number };
 }
@@ -49,7 +51,8 @@ class Refusal extends Error {
 export async function serve(settings: Settings, notes: readonly string[], io: ServeIo): Promise<number> {
   try {
     const loaded = await loadConfig(settings, io);
-    const files = await loadFiles(settings, io);
+    const endpoints = await loadBackends(settings, io);
+    const files = { ...(await loadFiles(settings, io)), endpoints: endpoints?.backends ?? [] };
     for (const note of [...notes, ...loaded.warnings, ...tlsWarnings(settings, files)]) io.log.warn(note);
     const app = createApp(settings, loaded.config, files, io.ports, io.log);
     try {
@@ -61,7 +64,8 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
     io.log.ready({
       listen: app.listening,
       admin: app.adminAddress,
-      backends: settings.backend.length,
+      control: app.controlAddress,
+      backends: settings.backend.length + files.endpoints.length,
       config: { path: loaded.path, version: loaded.version, methods: countNames(loaded.config) },
     });
     const { readAgain, watch, ports } = io;
@@ -69,8 +73,10 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
     const followers = [
       followServiceConfig(serviceConfigPath(settings), loaded, { ...outside, apply: app.configure }),
       ...followTls(settings, files, app, outside),
+      ...(endpoints === null ? [] : [followEndpoints(endpoints, app.putEndpoints, outside)]),
     ];
     io.onHangup(() => {
+      app.resolveAgain();
       for (const follower of followers) follower.ask();
     });
     const signal = await io.terminated;
@@ -94,7 +100,15 @@ async function loadConfig(settings: Settings, io: ServeIo): Promise<LoadedConfig
   return first.loaded;
 }
 
-async function loadFiles(settings: Settings, io: ServeIo): Promise<FileContents> {
+/** Null: no endpoints file. */
+async function loadBackends({ endpoints }: Settings, io: ServeIo): Promise<LoadedEndpoints | null> {
+  if (endpoints === null) return null;
+  const first = await loadEndpoints(endpoints, io.readFile);
+  if (!first.ok) throw new Refusal(first.problem, first.exitCode);
+  return first.loaded;
+}
+
+async function loadFiles(settings: Settings, io: ServeIo): Promise<Omit<FileContents, 'endpoints'>> {
   const read = async (path: string | null): Promise<string | null> => {
     if (path === null) return null;
     try {
@@ -103,7 +117,7 @@ async function loadFiles(settings: Settings, io: ServeIo): Promise<FileContents>
       throw new Refusal(fileProblem(path, error), 2);
     }
   };
-  const files: FileContents = {
+  const files = {
     tlsCert: await read(settings.tlsCert),
     tlsKey: await read(settings.tlsKey),
     tlsClientCa: await read(settings.tlsClientCa),

@@ -57,6 +57,9 @@ export function ownAddress(
     if (control !== null && reaches(target, control, localAddresses)) {
       return `is our own control address ${showAddress(control)}`;
     }
+    if (control !== null && reaches(target, control, localAddresses)) {
+      return `is our own control address ${showAddress(control)}`;
+    }
   }
   return null;
 }

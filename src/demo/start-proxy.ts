@@ -40,6 +40,7 @@ export function createStartProxy(ports: Ports): StartProxy {
       ...{ tlsCert: null, tlsKey: null, tlsClientCa: null },
       ...{ backendCa: null, backendCert: null, backendKey: null },
       adminToken: null,
+      endpoints: [],
     };
     let onConnected: () => void = () => {};
     let onDefect: (error: unknown) => void = () => {};
@@ -55,6 +56,7 @@ export function createStartProxy(ports: Ports): StartProxy {
       onClientRefused() {},
       onHealthChange() {},
       onLoss() {},
+      tell() {},
       onDefect: (error) => onDefect(error),
     });
     await app.start();

@@ -1,6 +1,3 @@
-import { authorityOf } from '../upstream/endpoint.js';
-import type { Endpoint } from '../upstream/types.js';
-
 /** --backend-authority: whose `:authority` backends see. */
 export type AuthoritySetting =
   | { readonly kind: 'client' }
@@ -11,14 +8,14 @@ export type AuthoritySetting =
  * The `:authority` of one attempt: the same on every attempt unless `target` (BR-27).
  *
  * @param client as the client sent it; may be empty
- * @param endpoint of the backend that the attempt goes to
+ * @param target that of the backend which the attempt goes to
  */
-export function authorityFor(setting: AuthoritySetting, client: string, endpoint: Endpoint): string {
+export function authorityFor(setting: AuthoritySetting, client: string, target: string): string {
   switch (setting.kind) {
     case 'client':
       return client;
     case 'target':
-      return authorityOf(endpoint);
+      return target;
     case 'fixed':
       return setting.value;
     default:

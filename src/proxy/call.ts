@@ -1,5 +1,5 @@
 import { allows, knows } from '../balance/bounds.js';
-import type { BackendId } from '../grpc/backend-id.js';
+import type { BackendId, TargetName } from '../grpc/backend-id.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import type { IncomingCall } from '../grpc/request.js';
 import { attemptFields } from '../grpc/rewrite.js';
@@ -102,7 +102,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     const { retry, exclude, session } = this.request.directives;
     const by = placement.kind === 'any' ? null : placement.by;
     if (by === 'session' && session !== null && !this.takeSeat(session)) return;
-    if (placement.kind !== 'any' && by === 'pin' && !knows(this.parts.pool.backends, placement.target)) {
+    if (placement.kind !== 'any' && by === 'pin' && !this.isNamed(placement.target)) {
       // D6: a mistake in any mode.
       this.reject(Status.UNAVAILABLE, 'pin_unknown', `no backend is named ${JSON.stringify(placement.target)}`);
       return;
@@ -116,6 +116,11 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       return;
     }
     this.dispatch({ type: 'started', deadlineAt: this.deadlineAt, placement, policy: retry });
+  }
+
+  /** A name that is yet to be resolved names somebody too (D6, D7). */
+  private isNamed(target: TargetName): boolean {
+    return knows(this.parts.pool.backends, target) || this.parts.hasName(target);
   }
 
   /** Finds the call's session. False: the call is over. */
@@ -192,7 +197,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     }
     const fields = attemptFields(this.request, {
       scheme: this.parts.scheme,
-      authority: authorityFor(this.parts.authority, this.request.authority, backend.endpoint),
+      authority: authorityFor(this.parts.authority, this.request.authority, backend.authority),
       timeout: rest,
       previous: attempt.previous,
       policy: this.guarded,

@@ -20,6 +20,8 @@ export interface ProxyParts {
   readonly alarms: Alarms;
   readonly turn: Turn;
   readonly pool: UpstreamPool;
+  /** Whether a backend or group is configured by that name, resolved or not. */
+  readonly hasName: (name: string) => boolean;
   readonly picker: Picker;
   readonly health: Health;
   /** What the end of an attempt says of its backend (D21). */

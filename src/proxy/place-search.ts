@@ -101,8 +101,10 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     for (;;) {
       const pick = this.pick();
       if (pick.kind !== 'use') {
-        if (this.loosen(pick)) continue;
-        this.endWithout(pick);
+        // Told once, also to a call that could go elsewhere (D15).
+        if (this.losesSession()) this.miss(sessionLostEnd(this.seat?.backend ?? ''));
+        else if (this.loosen(pick)) continue;
+        else this.endWithout(pick);
         return;
       }
       const backend = pool.get(pick.id);
@@ -157,24 +159,26 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
         // Parks are not waited for (D9).
         const left = Math.max(0, pick.until - this.now);
         const time = Number.isFinite(left) ? `for another ${(left / 1000).toFixed(1)} s` : 'until it is released';
-        this.missHere(unplacedEnd(`${this.bound()}, which is parked ${time}`));
+        this.miss(unplacedEnd(`${this.bound()}, which is parked ${time}`));
         return;
       }
       case 'none':
       case 'overloaded':
         if (this.seat?.crowded) this.miss(crowdedEnd);
         else if (waitForReady) this.waitForRoom();
-        else this.missHere(pick.kind === 'none' ? this.nowhereEnd() : this.droppedEnd());
+        else this.miss(pick.kind === 'none' ? this.nowhereEnd() : this.droppedEnd());
         return;
       default:
         pick satisfies never;
     }
   }
 
-  /** A session may be lost by it (D15). */
-  private missHere(end: AttemptEnd): void {
-    if (end.reach === 'unplaced' && this.seat?.refused()) this.miss(sessionLostEnd(this.onlyOn?.target ?? ''));
-    else this.miss(end);
+  /** The session's backend is refused, and not by the call's own exclude (D3): that loses it where no time is allowed (D15). */
+  private losesSession(): boolean {
+    const { seat, bounds } = this;
+    if (seat === null || seat.backend === null) return false;
+    const backend = this.parts.pool.get(seat.backend);
+    return backend !== undefined && bounds !== null && allows(bounds, backend) && seat.refused();
   }
 
   onOpened(stream: Http2Stream, connection: Http2Connection): void {

@@ -5,7 +5,6 @@ import type { BackendId } from '../grpc/backend-id.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import { sessionKeyOf } from '../runtime/session-key.js';
-import type { Attempt } from './attempt.js';
 import type { ProxyParts } from './parts.js';
 
 /** Why a call's session ends the call. */
@@ -44,8 +43,15 @@ export function findSeat(
   }
 }
 
+/** What of an attempt tells whether it may have come to its backend. */
+interface SentAttempt {
+  readonly backend: { readonly id: BackendId } | null;
+  readonly dispatched: number;
+  readonly end: unknown;
+}
+
 /** The call is over. What it cancelled may have been processed. */
-export function leaveSeat(seat: SessionSeat, attempts: readonly Attempt[], now: number): void {
+export function leaveSeat(seat: SessionSeat, attempts: readonly SentAttempt[], now: number): void {
   for (const { backend, dispatched, end } of attempts)
     if (backend !== null && dispatched > 0 && end === null) seat.reached(backend.id, now);
   seat.ended(now);

@@ -15,7 +15,7 @@ export interface RunLog {
   readonly onLoss: (loss: LossRecord) => void;
   readonly onClientRefused: (peer: string, detail: string) => void;
   readonly onDefect: (error: unknown, call: string) => void;
-  ready(facts: Omit<ReadyFacts, 'control'>): void;
+  ready(facts: ReadyFacts): void;
   info(message: string): void;
   warn(message: string): void;
   /** A line with fields of its own. */
@@ -65,8 +65,7 @@ export function createRunLog(logger: Logger, observer: CallObserver, now: () => 
     },
     onDefect: (error, call) =>
       logger.error({ call, err: error }, 'a defect of the proxy ended this call; please report it'),
-    ready: ({ listen, admin, backends, config }) =>
-      logReady(logger, { listen, admin, control: null, backends, config }),
+    ready: (facts) => logReady(logger, facts),
     info: (message) => logger.info(message),
     warn: (message) => logger.warn(message),
     tell: (level, fields, message) => logger[level](fields, message),

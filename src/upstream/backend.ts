@@ -2,7 +2,7 @@ import type { BackendId } from '../grpc/backend-id.js';
 import type { StreamEvents } from '../http2/types.js';
 import type { Turn } from '../runtime/ports.js';
 import { type ConnectionLimits, ConnectionSet, type ConnectionSetOwner } from './connection-set.js';
-import { formatEndpoint } from './endpoint.js';
+import { authorityOf, formatEndpoint } from './endpoint.js';
 import type { Dial } from './link.js';
 import type {
   BackendChange,
@@ -39,6 +39,8 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
   readonly name: string;
   readonly target: string;
   readonly endpoint: Endpoint;
+  readonly host: string | null;
+  readonly authority: string;
   weight: number;
   priority: number;
   maxCalls: number | null;
@@ -70,6 +72,8 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.name = spec.name;
     this.target = spec.target;
     this.endpoint = spec.endpoint;
+    this.host = spec.host ?? null;
+    this.authority = spec.authority ?? authorityOf(spec.endpoint);
     this.weight = spec.weight;
     this.priority = spec.priority;
     this.maxCalls = spec.maxCalls;

@@ -36,8 +36,8 @@ export interface ConnectOptions {
 
 /** Makes the connections of a pool. */
 export interface Connector {
-  /** One per backend. */
-  dialOf(endpoint: Endpoint): Dial;
+  /** One per backend. @param host the name that led to the endpoint, which its certificate carries; null: none did */
+  dialOf(endpoint: Endpoint, host: string | null): Dial;
   /** TLS with other texts, for connections from now on. Throws one sentence where they are no certificates or keys. */
   secure(tls: BackendTls): void;
 }
@@ -46,7 +46,8 @@ export interface Connector {
 export function createConnector(options: ConnectOptions): Connector {
   let security = options.tls === null ? null : securityOf(options.tls);
   return {
-    dialOf: (endpoint) => (events) => new SocketLink(openSocket(endpoint, security), security, events, options),
+    dialOf: (endpoint, host) => (events) =>
+      new SocketLink(openSocket(endpoint, host, security), security, events, options),
     secure(next) {
       security = securityOf(next);
     },
@@ -83,7 +84,7 @@ export function secureContextOf({ ca, cert = null, key = null }: BackendTls): tl
   }
 }
 
-function openSocket(endpoint: Endpoint, security: Security | null): net.Socket | tls.TLSSocket {
+function openSocket(endpoint: Endpoint, host: string | null, security: Security | null): net.Socket | tls.TLSSocket {
   const address = endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port };
   const socket =
     security === null
@@ -92,7 +93,7 @@ function openSocket(endpoint: Endpoint, security: Security | null): net.Socket |
           ...address,
           secureContext: security.context,
           ALPNProtocols: ['h2'],
-          ...nameCheck(security.serverName),
+          ...nameCheck(security.serverName ?? host),
         });
   if (endpoint.kind === 'tcp') socket.setNoDelay(true);
   return socket;

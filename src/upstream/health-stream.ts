@@ -36,16 +36,24 @@ const options: ClientOptions = {
 /**
  * Opens Watch at one backend, on a connection beside those of the calls.
  *
+ * @param host the name that led to the endpoint; null: none did
  * @param service what is asked for; empty: the whole server
  * @param tlsNow asked at each connect: certificates may have changed; null: cleartext. Its texts are valid ones
  */
-export function watchOf(endpoint: Endpoint, service: string, tlsNow: () => BackendTls | null): OpenWatch {
+export function watchOf(
+  endpoint: Endpoint,
+  host: string | null,
+  service: string,
+  tlsNow: () => BackendTls | null,
+): OpenWatch {
   const request = encodeHealthRequest(service);
   return (events) => {
     const secure = tlsNow();
     const client = new Client(
       targetOf(endpoint),
-      secure === null ? credentials.createInsecure() : new WatchCredentials(endpoint, secure),
+      secure === null
+        ? credentials.createInsecure()
+        : new WatchCredentials(endpoint, { ...secure, serverName: secure.serverName ?? host }),
       { ...options, 'grpc.default_authority': authorityOf(endpoint) },
     );
     let over = false;

@@ -18,6 +18,8 @@ export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly headerTimeout?: number;
   /** What calls in flight get on a backend that leaves. */
   readonly drainTimeout: number;
+  /** A backend that was removed is gone: what went on there has ended. */
+  readonly onGone?: (id: BackendId) => void;
 }
 
 /** A pool whose connections are real. */
@@ -68,7 +70,13 @@ export function createUpstreamPool(
   let onAllStopped: (() => void) | null = null;
 
   function add(spec: BackendSpec, generation: Generation): Member {
-    const backend = new Backend(spec, limits, connector.dialOf(spec.endpoint), () => onStopped(member), generation);
+    const backend = new Backend(
+      spec,
+      limits,
+      connector.dialOf(spec.endpoint, spec.host ?? null),
+      () => onStopped(member),
+      generation,
+    );
     const member: Member = { backend, removed: false, overdueAt: null };
     members.add(member);
     if (started) backend.start();
@@ -93,6 +101,7 @@ export function createUpstreamPool(
       byId.delete(backend.id);
       if (generations.size < remembered) generations.set(backend.id, backend.generation);
       list();
+      options.onGone?.(backend.id);
     }
     if (members.size === 0) onAllStopped?.();
   }

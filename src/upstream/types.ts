@@ -35,6 +35,10 @@ export interface UpstreamBackend {
   readonly name: string;
   readonly target: string;
   readonly endpoint: Endpoint;
+  /** The host name that led here; null: none did. */
+  readonly host: string | null;
+  /** Its own `:authority`: that of the name which led to it, else its endpoint's. */
+  readonly authority: string;
   /** See balance/types.ts, Candidate. */
   readonly link: 'ready' | 'busy' | 'idle' | 'connecting' | 'backoff' | 'full';
   /** Of the newest connection that came up. */
@@ -109,6 +113,10 @@ export interface BackendSpec {
   readonly priority: number;
   /** Calls in flight there, at most; null: no limit. */
   readonly maxCalls: number | null;
+  /** The host name that led to the endpoint: its certificate carries it. Null or absent: none did. */
+  readonly host?: string | null;
+  /** `HOST:PORT` of that name. */
+  readonly authority?: string | null;
 }
 
 /** All backends. */

@@ -34,8 +34,17 @@ export interface TestProxy {
   /** What became of the attempts of backends that were lost. */
   readonly losses: readonly LossRecord[];
   loss(index: number): Promise<LossRecord>;
+  /** What the sources of backends have to say. */
+  readonly lines: readonly TestLine[];
+  line(index: number): Promise<TestLine>;
   readonly defects: readonly unknown[];
   stop(): Promise<void>;
+}
+
+export interface TestLine {
+  readonly level: 'info' | 'warn';
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
 }
 
 export interface ProxyOptions {
@@ -57,6 +66,7 @@ const noFiles: FileContents = {
   ...{ tlsCert: null, tlsKey: null, tlsClientCa: null },
   ...{ backendCa: null, backendCert: null, backendKey: null },
   adminToken: null,
+  endpoints: [],
 };
 
 export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
@@ -86,6 +96,7 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   const refused: string[] = [];
   const healthChanges: HealthChange[] = [];
   const losses: LossRecord[] = [];
+  const lines: TestLine[] = [];
   const defects: unknown[] = [];
   const ports = {
     clock: options.time?.clock ?? nodeClock,
@@ -116,6 +127,10 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     onClientRefused(peer, detail) {
       refused.push(`${peer}: ${detail}`);
       news.emit('refused');
+    },
+    tell(level, fields, message) {
+      lines.push({ level, fields, message });
+      news.emit('line');
     },
     onDefect(error) {
       defects.push(error);
@@ -151,6 +166,8 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     health: (index) => nth(healthChanges, index, 'health'),
     losses,
     loss: (index) => nth(losses, index, 'loss'),
+    lines,
+    line: (index) => nth(lines, index, 'line'),
     defects,
     stop: () => app.stop(),
   };

@@ -181,6 +181,7 @@ export class VirtualProxy {
       alarms: this.callAlarms,
       turn: time.turn,
       pool: this.pool(),
+      hasName: () => false,
       picker: createPicker({ kind: 'round_robin' }, allWell, { hedgeDistinct: false, pinOnParked: 'fail' }, () =>
         random.next(),
       ),

@@ -93,7 +93,7 @@ function watched(port: number, service = '', tls: () => BackendTls | null = () =
   const words = new Arrivals<HealthWord>();
   const alarms = new NodeAlarms();
   const watch = createHealthWatch({
-    open: watchOf({ kind: 'tcp', host: '127.0.0.1', port }, service, tls),
+    open: watchOf({ kind: 'tcp', host: '127.0.0.1', port }, null, service, tls),
     clock,
     alarms,
     random: { next: () => 0 },

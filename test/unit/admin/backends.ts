@@ -11,6 +11,8 @@ export function backend(rest: Partial<UpstreamBackend> = {}): UpstreamBackend {
     name: 'b1',
     target: 'ipv4:10.0.0.7:50051',
     endpoint: { kind: 'tcp', host: '10.0.0.7', port: 50051 },
+    host: null,
+    authority: '10.0.0.7:50051',
     link: 'ready',
     generation: 3,
     connections: 1,

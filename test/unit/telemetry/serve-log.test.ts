@@ -63,9 +63,15 @@ test('a defect is an error with its call and its stack', () => {
   expect(line).toHaveProperty('err.stack');
 });
 
-test('the ready line has a control address, which is null', () => {
-  const facts = { listen: [], admin: null, backends: 1, config: { path: null, version: 'v', methods: 0 } };
-  expect(logged((log) => log.ready(facts))).toMatchObject({ msg: 'ready', control: null, ...facts });
+test('the ready line has a control address, null where it is off', () => {
+  const facts = {
+    listen: [],
+    admin: null,
+    control: null,
+    backends: 1,
+    config: { path: null, version: 'v', methods: 0 },
+  };
+  expect(logged((log) => log.ready(facts))).toMatchObject({ msg: 'ready', ...facts });
 });
 
 test('notes and warnings are plain lines', () => {

@@ -1,0 +1,230 @@
+import type { HealthChange } from '../balance/health-types.js';
+import type { BackendSetting } from '../config/backend.js';
+import { ownAddress } from '../config/own-listener.js';
+import { printable } from '../config/quote.js';
+import type { Settings } from '../config/settings.js';
+import { type Control, createControl } from '../control/server.js';
+import type { RegisteredBackend } from '../control/types.js';
+import { backendId } from '../grpc/backend-id.js';
+import type { Http2Settings } from '../http2/types.js';
+import type { BackendEntry } from '../upstream/backend-set.js';
+import type { BackendTls } from '../upstream/connect.js';
+import { createLookup } from '../upstream/lookup.js';
+import { type ConnectedPool, createUpstreamPool } from '../upstream/pool.js';
+import { type BackendSources, createBackendSources } from '../upstream/sources.js';
+import type { BackendChange, Endpoint } from '../upstream/types.js';
+import { createHealthBook, type HealthBook } from './health-book.js';
+import { createHealthWatches, type HealthWatches } from './health-watches.js';
+import type { Ports } from './ports.js';
+
+/** What the backends are made of at the start. */
+export interface BackendsOptions {
+  /** Those of the endpoints file; empty where there is none. */
+  readonly endpoints: readonly BackendSetting[];
+  /** IP literals of this machine's interfaces, for what a name may lead to. */
+  readonly localAddresses: readonly string[];
+  readonly adminToken: string | null;
+  readonly tls: BackendTls | null;
+  readonly wire: Http2Settings;
+  readonly draining: () => boolean;
+}
+
+/** Where the backends tell of what happens. None may throw. */
+export interface BackendsEvents {
+  readonly onBackendChange: (change: BackendChange) => void;
+  readonly onHealthChange: (change: HealthChange) => void;
+  readonly onClientRefused: (peer: string, detail: string) => void;
+  readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+/** All backends: found, connected, and how they are. */
+export interface Backends {
+  readonly pool: ConnectedPool;
+  readonly sources: BackendSources;
+  readonly book: HealthBook;
+  /** Null: off. */
+  readonly control: Control | null;
+  /** Rejects with one sentence. */
+  start(): Promise<void>;
+  /** The endpoints file says so now. */
+  putEndpoints(backends: readonly BackendSetting[]): void;
+  /** Other certificates for connections from now on. Throws one sentence where they are not usable. */
+  secure(tls: BackendTls): void;
+  /** @param graceMs what connections get to end */
+  stop(graceMs: number): Promise<void>;
+}
+
+const flags = '--backend';
+const registry = 'the registry';
+
+export function createBackends(
+  settings: Settings,
+  options: BackendsOptions,
+  ports: Ports,
+  events: BackendsEvents,
+): Backends {
+  const { clock, alarms, random, turn } = ports;
+  const file = `the endpoints file ${printable(settings.endpoints ?? '')}`;
+  /** By name; a loss or a leave of an older generation than this is no news. */
+  const registered = new Map<string, { readonly entry: BackendEntry; readonly generation: number }>();
+  let { tls } = options;
+
+  const book = createHealthBook(settings, () => clock.now(), events.onHealthChange);
+  const sources = createBackendSources(
+    {
+      sources: [
+        { name: flags, entries: settings.backend },
+        { name: file, entries: options.endpoints },
+        { name: registry, entries: [] },
+      ],
+      dnsRefresh: settings.dnsRefresh,
+    },
+    { clock, alarms, random, lookup: createLookup, own },
+    { tell: events.tell },
+  );
+
+  function own(endpoint: Endpoint): string | null {
+    return ownAddress([endpoint], settings, options.localAddresses);
+  }
+
+  const pool = createUpstreamPool({
+    backends: sources.specs(),
+    connectTimeout: settings.connectTimeout,
+    headerTimeout: settings.headerTimeout,
+    connectBackoffMax: settings.connectBackoffMax,
+    backendConnections: settings.backendConnections,
+    queueLimit: settings.queueLimit,
+    drainTimeout: settings.drainTimeout,
+    keepalive:
+      settings.keepaliveTime === null
+        ? null
+        : { time: settings.keepaliveTime, timeout: settings.keepaliveTimeout, maxPings: settings.keepaliveMaxPings },
+    settings: options.wire,
+    tls,
+    clock,
+    random,
+    alarms,
+    turn,
+    onStateChange: onBackendChange,
+    onGone(id) {
+      const change = book.health.forget(id, clock.now());
+      if (change !== null) book.onChange(change);
+    },
+  });
+  sources.onChange((specs) => {
+    pool.apply(specs);
+    watches?.follow(pool.backends);
+  });
+
+  const watches: HealthWatches | null =
+    settings.healthCheck === null
+      ? null
+      : createHealthWatches(
+          {
+            service: settings.healthCheck,
+            tls: () => tls,
+            health: (id) => book.health.of(id),
+            onHealthChange: book.onChange,
+            tell: events.tell,
+            answerTimeout: settings.connectTimeout + settings.keepaliveTimeout,
+            backoffMax: settings.connectBackoffMax,
+          },
+          ports,
+        );
+
+  function onBackendChange(change: BackendChange): void {
+    events.onBackendChange(change);
+    const { id, name, event } = change;
+    if (event === 'connected') {
+      // D8: failures of the transport are void once there is a new one.
+      const released = book.health.of(id).connected(clock.now());
+      if (released !== null) book.onChange(released);
+      watches?.renew(id);
+    } else if (event === 'lost' || event === 'connect_failed') sources.refresh(name);
+  }
+
+  const control =
+    settings.control === null
+      ? null
+      : createControl({
+          listen: settings.control,
+          token: options.adminToken,
+          registry: {
+            onPut,
+            onLose,
+            onDrain,
+            onRefused: (peer, detail) => events.onClientRefused(peer, detail),
+            reservedBy(name) {
+              const owner = sources.ownerOf(name);
+              return owner === registry ? null : owner;
+            },
+            ownListener: own,
+            draining: options.draining,
+          },
+          ports: { clock, alarms, turn },
+        });
+
+  function onPut(backend: RegisteredBackend, replaces: number | null): void {
+    const { name, target, endpoint, weight, priority, maxCalls, generation } = backend;
+    const word = replaces === null ? 'registered' : replaces === generation ? 'changed' : 'registered again';
+    events.tell('info', { backend: name, event: 'registered', target }, `backend ${name} has ${word}`);
+    const entry: BackendEntry = { name, target, where: { kind: 'one', endpoint }, weight, priority, maxCalls };
+    registered.set(name, { entry, generation });
+    putRegistered();
+  }
+
+  /** D19: its attempts end in this turn. */
+  function onLose({ name, generation }: RegisteredBackend, why: string): void {
+    if ((registered.get(name)?.generation ?? generation) !== generation) return;
+    const detail = `its registration was lost: ${why}`;
+    events.tell('warn', { backend: name, event: 'registration_lost' }, `backend ${name}: ${detail}`);
+    pool.lose(backendId(name), detail);
+    registered.delete(name);
+    putRegistered();
+  }
+
+  /** D35: its calls finish. */
+  function onDrain({ name, generation }: RegisteredBackend, why: string): void {
+    if ((registered.get(name)?.generation ?? generation) !== generation) return;
+    events.tell('info', { backend: name, event: 'left' }, `backend ${name} leaves: ${why}`);
+    registered.delete(name);
+    putRegistered();
+  }
+
+  function putRegistered(): void {
+    sources.put(
+      registry,
+      [...registered.values()].map(({ entry }) => entry),
+    );
+  }
+
+  return {
+    pool,
+    sources,
+    book,
+    control,
+    async start() {
+      await control?.start();
+      pool.start();
+      sources.start();
+      watches?.follow(pool.backends);
+    },
+    putEndpoints(backends) {
+      sources.put(file, backends);
+      // The file's name goes before a registration of the same one.
+      for (const name of registered.keys()) {
+        const owner = sources.ownerOf(name);
+        if (owner !== null && owner !== registry) control?.expel(name, `${name} is named by ${owner} now`);
+      }
+    },
+    secure(next) {
+      pool.secure(next);
+      tls = next;
+    },
+    async stop(graceMs) {
+      watches?.stop();
+      sources.stop();
+      await Promise.all([pool.stop(graceMs), control?.stop()]);
+    },
+  };
+}
