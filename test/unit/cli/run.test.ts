@@ -176,7 +176,10 @@ describe('serve and demo', () => {
   });
 
   it.each([
-    [['serve'], 'hedgerow serve: no backend: give at least one, like --backend b1=127.0.0.1:50052\n'],
+    [
+      ['serve'],
+      'hedgerow serve: no backend: give at least one, like --backend b1=127.0.0.1:50052, or --endpoints FILE, or --control ADDR for backends that register\n',
+    ],
     [['serve', '--config', 'nowhere.json'], 'hedgerow serve: nowhere.json: no such file\n'],
     [['serve', '--config', 'bad.json'], 'hedgerow serve: bad.json:2:3: unknown setting "methodConfig"\n'],
     [['demo', '--calls', '0'], 'hedgerow demo: --calls "0": must be an integer from 1 to 1000000\n'],
