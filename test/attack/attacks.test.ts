@@ -9,8 +9,8 @@ import { type Row, showTable } from './table.js';
 import { tlsAttacks } from './tls-attacks.js';
 
 /** How long the honest client is alone, and how long the attack goes on after that (ms). */
-const alone = 800;
-const attacked = 1300;
+const alone = 700;
+const attacked = 1200;
 /** An attacker that gets little of the processor may need so much more to be thrown out (ms). */
 const patience = 8000;
 const mib = 1024 * 1024;
@@ -40,7 +40,7 @@ type Judged = Pick<ClientAttack, 'name' | 'end' | 'says' | 'lasts' | 'mayTake'>;
 /** Runs an attack beside the honest client, and judges both. */
 async function judge(attack: Judged, scene: Scene, mount: (assault: Assault) => Promise<void>): Promise<void> {
   const { name, end, says, lasts = attacked, mayTake = most.rss } = attack;
-  await pause(300);
+  await pause(200);
   // Warm-up.
   await scene.report();
   await pause(alone);

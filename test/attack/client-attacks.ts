@@ -309,7 +309,7 @@ export const clientAttacks: readonly ClientAttack[] = [
     name: '9900 idle connections',
     end: 'held',
     says: null,
-    lasts: 9000,
+    lasts: 4000,
     // 30 KiB each (docs/limits.md, Memory).
     mayTake: 9900 * 36 * 1024,
     async mount(assault) {
