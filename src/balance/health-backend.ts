@@ -51,7 +51,7 @@ export class TrackedBackend implements BackendHealth {
   private lastFailureAt = Number.NEGATIVE_INFINITY;
 
   private mark: Mark = 0;
-  /** 0: no park by failures. In the past: lapsed. */
+  /** 0: no park by failures. In the past: lapsed. One that is parked so is breached too. */
   private failureUntil = 0;
   private streak = 0;
   /** Marks of attempts that began after the last park was set are no less. */
@@ -164,7 +164,7 @@ export class TrackedBackend implements BackendHealth {
       }
       if (this.notServing || this.handUntil > 0 || now < this.failureUntil) return 'parked';
       if (this.limits.until > 0) return 'rate_limited';
-      if (this.failureUntil > 0 || this.breached) {
+      if (this.breached) {
         if (now < this.lapsesAt) return 'breached';
         return this.probe !== noProbe && now - this.probeAt < this.settings.probeTimeout ? 'probing' : 'lapsed';
       }
@@ -331,9 +331,7 @@ export class TrackedBackend implements BackendHealth {
   }
 
   private settle(): void {
-    const troubled =
-      !this.gone &&
-      (this.failureUntil > 0 || this.handUntil > 0 || this.limits.until > 0 || this.notServing || this.breached);
+    const troubled = !this.gone && (this.breached || this.handUntil > 0 || this.limits.until > 0 || this.notServing);
     if (troubled === this.troubled) return;
     this.troubled = troubled;
     this.troubles.count += troubled ? 1 : -1;

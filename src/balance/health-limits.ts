@@ -25,7 +25,7 @@ export class RateLimits {
     this.seen += 1;
     if (now - this.lastAt >= limitForget) this.streak = 0;
     this.lastAt = now;
-    if (overlapped && asked === null && this.streak > 0) return 0;
+    if (overlapped && asked === null) return 0;
     const parkMs = Math.min(asked ?? limitFirst * 2 ** this.streak, limitMax);
     if (now + parkMs <= Math.max(now, this.until)) return 0;
     if (!overlapped || this.streak === 0) this.streak += 1;

@@ -76,7 +76,10 @@ function atMostInt32(ms: number): Millis {
   return millis(Math.min(maxInt32, ms));
 }
 
-/** Reads a protobuf message field by field: varints as numbers, delimited ones as bytes; false where it is broken. */
+/**
+ * Reads a protobuf message field by field: varints as numbers, delimited ones as bytes. False where it is broken, which may be
+ * found out behind what was visited.
+ */
 function readFields(bytes: Uint8Array, visit: (field: number, value: number | Uint8Array) => void): boolean {
   const { length } = bytes;
   let at = 0;
@@ -107,7 +110,7 @@ function readFields(bytes: Uint8Array, visit: (field: number, value: number | Ui
         break;
       case 2: {
         const size = readVarint();
-        if (size < 0 || at + size > length) return false;
+        if (size < 0) return false;
         visit(field, bytes.subarray(at, at + size));
         at += size;
         break;

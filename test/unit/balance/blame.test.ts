@@ -143,6 +143,8 @@ describe('our own deadline', () => {
     const judged = blame();
     judged.judge(status(4), '/s/a', 5000, false);
     judged.judge(status(8, ['retry-after', '1']), '/s/b', 5000, false);
+    judged.judge(status(0), '/s/exactly', 1000, false);
+    expect(judged.judge('deadline', '/s/exactly', 1000, false)).toEqual(neutral);
     judged.judge(judgeTrailers([]), '/s/c', 5000, false);
     for (const path of ['/s/a', '/s/b', '/s/c']) expect(judged.judge('deadline', path, 5000, false)).toEqual(neutral);
   });
@@ -182,10 +184,13 @@ describe('our own deadline', () => {
     expect(excused(`/${'x'.repeat(512)}`)).toBe(false);
   });
 
-  it('HEA-13: quick answers take no place', () => {
+  it('HEA-13: quick answers take no place, nor do deadlines', () => {
     const judged = blame();
     judged.judge(status(0), '/s/slow', 5000, false);
-    for (let i = 0; i < 1000; i += 1) judged.judge(status(0), `/s/${i}`, 999, false);
+    for (let i = 0; i < 1000; i += 1) {
+      judged.judge(status(0), `/s/${i}`, 999, false);
+      judged.judge('deadline', `/s/${i}`, 5000, false);
+    }
     expect(judged.judge('deadline', '/s/slow', 5000, false)).toEqual(neutral);
   });
 

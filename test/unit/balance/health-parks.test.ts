@@ -17,7 +17,7 @@ describe('what parks', () => {
     expect([rig.standing, rig.stats.parked_for_ms]).toEqual(['parked', 30_000]);
     expect(rig.health.parkedUntil(rig.id)).toBe(rig.now + 30_000);
     expect([rig.pass(29_999.9).standing, rig.stats.parked_for_ms]).toEqual(['parked', 1]);
-    expect([rig.pass(0.1).standing, rig.stats.parked_for_ms]).toEqual(['lapsed', 0]);
+    expect([rig.pass(0.1).standing, rig.stats.parked_for_ms, rig.stats.park_reason]).toEqual(['lapsed', 0, null]);
   });
 
   it('HEA-20: resets, statuses and deadlines count alike, and neutral ends between change nothing', () => {
@@ -53,6 +53,12 @@ describe('what parks', () => {
     expect(rig.stats.failure_rate).toBe(0.469);
     expect(rig.meets(failure)).toMatchObject({ kind: 'parked', parkMs: 30_000, failures: 7 });
     expect(rig.stats.failure_rate).toBe(0.522);
+  });
+
+  it('HEA-23: a rate of the floor itself is enough', () => {
+    const rig = new Rig({ rateAlpha: 0.5, hardFailures: 1 });
+    rig.meets(success);
+    expect(rig.meets(failure)).toMatchObject({ kind: 'parked' });
   });
 
   it('HEA-24: an answer counts for 60 s, exactly', () => {
@@ -198,7 +204,9 @@ describe('rate limits, with --health-rate-limit', () => {
       ]);
       expect(rig.health.parkedUntil(rig.id)).toBe(rig.now + (change.parkMs ?? 0));
       expect(rig.pass((change.parkMs ?? 0) - 0.1).standing).toBe('rate_limited');
-      expect(rig.pass(0.1).standing).not.toBe('rate_limited');
+      rig.pass(0.1);
+      expect([rig.stats.park_reason, rig.stats.rate_limited_for_ms]).toEqual([null, 0]);
+      expect(rig.standing).not.toBe('rate_limited');
     }
     expect(lengths).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
     expect(rig.stats).toMatchObject({ rate_limited: 5, rate_limited_for_ms: 0 });
@@ -250,6 +258,14 @@ describe('rate limits, with --health-rate-limit', () => {
       null,
     ]);
     expect(rig.stats.rate_limited_for_ms).toBe(30_000);
+  });
+
+  it('HEA-54: one that began before the last park, after an answer, counts by its own delay alone', () => {
+    const rig = new Rig();
+    const old = [rig.began(), rig.began()];
+    rig.meets(limit(), success);
+    expect(rig.pass(5000).end(old[0] ?? -2, limit())).toBeNull();
+    expect(rig.end(old[1] ?? -2, limit(30_000))).toMatchObject({ parkMs: 30_000, streak: 1 });
   });
 
   it('HEA-54: an answer does not end one before its time', () => {

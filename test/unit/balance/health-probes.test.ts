@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { backendId } from '../../../src/grpc/backend-id.js';
 import { failure, limit, lost, neutral, Rig, success } from './health-rig.js';
 
 describe('a probe', () => {
@@ -24,7 +25,7 @@ describe('a probe', () => {
   it('HEA-41: of a backend that is well, or unknown, there is none', () => {
     const rig = new Rig();
     expect(rig.mayProbe(true)).toBe(false);
-    expect(new Rig().health.mayProbe(rig.id, rig.now, true)).toBe(false);
+    expect(rig.health.mayProbe(backendId('x'), rig.now, true)).toBe(false);
   });
 
   it('HEA-42: that ends neutral, or is rate limited, gives its place back', () => {
@@ -157,8 +158,13 @@ describe('a health check', () => {
     expect(rig.pass(1e9).meets(success)).toBeNull();
     expect([rig.standing, rig.stats.parked_for_ms, rig.stats.park_reason]).toEqual(['parked', null, 'not_serving']);
     expect(rig.health.parkedUntil(rig.id)).toBe(Number.POSITIVE_INFINITY);
-    expect(rig.backend.checked(true, rig.now)).toMatchObject({ kind: 'released', reason: 'not_serving', parkMs: null });
-    expect(rig.standing).toBe('clean');
+    expect(rig.backend.checked(true, rig.now)).toMatchObject({
+      kind: 'released',
+      reason: 'not_serving',
+      route: 'serving',
+      parkMs: null,
+    });
+    expect([rig.standing, rig.stats.park_reason]).toEqual(['clean', null]);
   });
 });
 
@@ -186,7 +192,9 @@ describe('by hand', () => {
     const rig = new Rig();
     expect(rig.backend.park(5000, rig.now)).toMatchObject({ parkMs: 5000 });
     expect([rig.pass(4999.9).standing, rig.stats.parked_for_ms]).toEqual(['parked', 1]);
-    expect([rig.pass(0.1).standing, rig.health.calm]).toEqual(['clean', true]);
+    expect(rig.pass(0.1).backend.unpark(rig.now)).toBeNull();
+    rig.backend.park(5000, rig.now);
+    expect([rig.pass(5000).stats.park_reason, rig.standing, rig.health.calm]).toEqual([null, 'clean', true]);
     expect(rig.backend.unpark(rig.now)).toBeNull();
   });
 

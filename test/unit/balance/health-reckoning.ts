@@ -144,11 +144,11 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
         failures.push({ at, hard: false, transport: false });
         if (at >= lastLimit + 120_000) limitStreak = 0;
         lastLimit = at;
-        const early = limitSets.some((set) => set > began && set < index) && limitStreak > 0;
+        const early = limitSets.some((set) => set > began);
         if (early && verdict.ms === null) return;
         const ms = Math.min(verdict.ms ?? [10_000, 20_000, 40_000][limitStreak] ?? 60_000, 60_000);
         if (at + ms <= Math.max(at, limit !== null && limit.until > at ? limit.until : 0)) return;
-        if (!early) limitStreak += 1;
+        if (!early || limitStreak === 0) limitStreak += 1;
         limit = { set: index, until: at + ms };
         limitSets.push(index);
         return;

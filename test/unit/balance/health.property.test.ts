@@ -147,7 +147,7 @@ it('HEA-20, HEA-31, HEA-40: whatever happens, two backends stand as a naive reck
         else if (standing !== 'clean') expect([standing, health.mayProbe(id, now, false)]).toEqual(['lapsed', true]);
       }
     }),
-    { seed, numRuns: 400 },
+    { seed, numRuns: Number(process.env['HEDGEROW_RUNS'] ?? 400) },
   );
   for (const standing of ['clean', 'recent', 'breached', 'lapsed', 'probing', 'rate_limited', 'parked'])
     expect(seen.get(standing) ?? 0, standing).toBeGreaterThan(5);

@@ -28,16 +28,49 @@ const retryInfo = (seconds: number | bigint, nanos: number | bigint = 0): number
 const details = (...parts: readonly number[][]): string =>
   Buffer.from([...number(1, 8), ...text(2, 'quota'), ...parts.flat()]).toString('base64');
 
+/** One with a RetryInfo, of so many characters. */
+function sized(characters: number): string {
+  const rest = (characters * 3) / 4 - Buffer.from(details(retryInfo(1)), 'base64').length;
+  const base64 = details(retryInfo(1), text(9, 'x'.repeat(rest - 3)));
+  if (base64.length !== characters) throw new Error(`${base64.length} characters`);
+  return base64;
+}
+
 describe('the RetryInfo of grpc-status-details-bin', () => {
   it.each([
     ['seconds and nanos', details(retryInfo(2, 500_000_000)), 2500],
     ['without padding', details(retryInfo(2)).replace(/=+$/, ''), 2000],
     ['behind other details', details(any('ErrorInfo', text(1, 'why')), retryInfo(1)), 1000],
+    ['16 KiB of details exactly', sized(16 * 1024), 1000],
+    [
+      'behind another field that is a varint, or none',
+      details(number(3, 5), message(4, retryInfo(9)), retryInfo(1)),
+      1000,
+    ],
+    [
+      'beside other fields of its Any, of itself and of its duration',
+      details(
+        message(3, [
+          ...number(1, 7),
+          ...number(2, 7),
+          ...text(1, 'type.googleapis.com/google.rpc.RetryInfo'),
+          ...message(2, [
+            ...message(1, [...number(1, 2), ...number(3, 9), ...message(1, [1]), ...message(2, [1])]),
+            ...number(1, 9),
+            ...message(2, number(1, 9)),
+          ]),
+          ...message(3, [1]),
+        ]),
+      ),
+      2000,
+    ],
     ['the first of two', details(retryInfo(1), retryInfo(9)), 1000],
     ['an empty duration', details(any('RetryInfo', message(1, []))), 0],
     ['without its delay', details(any('RetryInfo', [])), 0],
     ['negative seconds', details(retryInfo(-5)), 0],
     ['negative nanos', details(retryInfo(0, -5)), 0],
+    ['the most negative', details(retryInfo(-(2n ** 63n))), 0],
+    ['the most negative nanos', details(retryInfo(1, -(2n ** 63n))), 0],
     ['more than an int32 of milliseconds', details(retryInfo(10n ** 12n)), 2_147_483_647],
     [
       'beside fields of all wire types',
@@ -53,14 +86,19 @@ describe('the RetryInfo of grpc-status-details-bin', () => {
     ['no base64', '!!!'],
     ['other details alone', details(any('ErrorInfo', text(1, 'why')))],
     ['a type that only ends alike', details(any('MyRetryInfo', message(1, number(1, 2))))],
-    ['a group, which ended with proto1', details([8 * 9 + 3], retryInfo(1))],
-    ['field 0', details([0, 1], retryInfo(1))],
+    ['a group, which ended with proto1', details(retryInfo(1), [8 * 9 + 3])],
+    ['field 0', details(retryInfo(1), [0, 1])],
+    ['a details field of another number', details(message(2, any('RetryInfo', [])), message(4, any('RetryInfo', [])))],
+    ['a type without a value that names it', details(message(3, message(2, [])))],
+    ['a varint of ten bytes that goes on', details(retryInfo(1), [8 * 9, ...Array.from({ length: 10 }, () => 0x80)])],
+    ['a varint of eleven bytes', details(retryInfo(1), [8 * 9, ...Array.from({ length: 10 }, () => 0x80), 1])],
+    ['a varint that stops', details(retryInfo(1), [8 * 9, 0x80])],
     ['a length beyond the end', details(retryInfo(1), [8 * 9 + 2, 100, 1])],
     ['a fixed field beyond the end', details(retryInfo(1), [8 * 9 + 1, 1])],
     ['a varint without an end', details(retryInfo(1), [8 * 9, ...Array.from({ length: 11 }, () => 0x80)])],
     ['a broken RetryInfo', details(any('RetryInfo', [8 + 2, 9, 1]))],
     ['a broken duration', details(any('RetryInfo', message(1, [8 + 2, 9, 1])))],
-    ['over 16 KiB', details(retryInfo(1), text(9, 'x'.repeat(13_000)))],
+    ['over 16 KiB', sized(16 * 1024 + 4)],
   ])('%s says nothing', (_name, base64) => {
     expect(readRetryInfo(base64)).toBeUndefined();
   });
