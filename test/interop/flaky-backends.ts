@@ -5,7 +5,7 @@ import * as grpc from '@grpc/grpc-js';
 import { alive } from '../support/alive.js';
 import type { Implementation } from './implementations.js';
 import { startJsFlaky } from './js-flaky.js';
-import { Peer, programs, type Startable, type TlsFiles } from './peer.js';
+import { Peer, programs, type Startable, startTime, type TlsFiles } from './peer.js';
 
 /** The flaky backend of docs/interop.md, and a line to it that does not go through the proxy. */
 export interface FlakyBackend {
@@ -22,7 +22,7 @@ export interface FlakyBackend {
 async function startProgram({ name, command, args }: Startable) {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
-  const [line] = await alive(`${name} to start`, once(createInterface({ input: child.stdout }), 'line'));
+  const [line] = await alive(`${name} to start`, once(createInterface({ input: child.stdout }), 'line'), startTime);
   const { port } = JSON.parse(String(line)) as { readonly port: number };
   return {
     port,
