@@ -1,5 +1,4 @@
-import { allows, knows } from '../balance/bounds.js';
-import type { BackendId, TargetName } from '../grpc/backend-id.js';
+import type { BackendId } from '../grpc/backend-id.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import type { IncomingCall } from '../grpc/request.js';
 import { attemptFields } from '../grpc/rewrite.js';
@@ -15,6 +14,8 @@ import { authorityFor } from './authority.js';
 import { type EndingCall, endCall } from './call-end.js';
 import { CallLosses } from './call-losses.js';
 import { CallMachine, type MachineOwner } from './call-machine.js';
+import { gateOf, type Refusal } from './gate.js';
+import { least } from './least.js';
 import type { ProxyParts } from './parts.js';
 import { placementOf } from './placement.js';
 import { RequestRelay } from './request-relay.js';
@@ -99,36 +100,21 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
 
   private begin(): void {
     const { placement } = this;
-    const { retry, exclude, session } = this.request.directives;
-    const by = placement.kind === 'any' ? null : placement.by;
-    if (by === 'session' && session !== null && !this.takeSeat(session)) return;
-    if (placement.kind !== 'any' && by === 'pin' && !this.isNamed(placement.target)) {
-      // D6: a mistake in any mode.
-      this.reject(Status.UNAVAILABLE, 'pin_unknown', `no backend is named ${JSON.stringify(placement.target)}`);
-      return;
-    }
-    if (
-      exclude.length > 0 &&
-      !this.parts.pool.backends.some((backend) => allows({ only: null, strict: false, exclude }, backend))
-    ) {
-      // A gate, as an unknown pin is: no attempt, no token, no wait (D12, Token debit).
-      this.reject(Status.UNAVAILABLE, 'no_backend', 'the call excludes every backend');
-      return;
-    }
-    this.dispatch({ type: 'started', deadlineAt: this.deadlineAt, placement, policy: retry });
+    const { directives } = this.request;
+    const refusal = this.takeSeat(directives.session) ?? gateOf(placement, directives, this.parts);
+    if (refusal === null)
+      this.dispatch({ type: 'started', deadlineAt: this.deadlineAt, placement, policy: directives.retry });
+    else this.reject(refusal.code, refusal.reason, refusal.detail);
   }
 
-  /** A name that is yet to be resolved names somebody too (D6, D7). */
-  private isNamed(target: TargetName): boolean {
-    return knows(this.parts.pool.backends, target) || this.parts.hasName(target);
-  }
-
-  /** Finds the call's session. False: the call is over. */
-  private takeSeat(session: string): boolean {
+  /** Finds the call's session, where it is of one: a pin goes before it (D3). */
+  private takeSeat(session: string | null): Refusal | null {
+    const { placement } = this;
+    if (session === null || placement.kind === 'any' || placement.by !== 'session') return null;
     const found = findSeat(session, this.parts);
-    if (found instanceof SessionSeat) this.seat = found;
-    else this.reject(found.code, found.reason, found.detail);
-    return found instanceof SessionSeat;
+    if (!(found instanceof SessionSeat)) return found;
+    this.seat = found;
+    return null;
   }
 
   /** The proxy is going down and has waited long enough (D35). */
@@ -415,11 +401,4 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     endCall(this, decision);
     this.home.callEnded(this);
   }
-}
-
-/** The lesser of two limits; null is none. */
-function least(a: Millis | null, b: Millis | null): Millis | null;
-function least(a: number | null, b: number | null): number | null;
-function least(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

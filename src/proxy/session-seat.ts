@@ -2,17 +2,10 @@ import { placeByRendezvous } from '../balance/rendezvous.js';
 import type { SessionHold, Sessions } from '../balance/sessions.js';
 import type { Candidate, HealthView, Pick as PickOutcome, PickQuery } from '../balance/types.js';
 import type { BackendId } from '../grpc/backend-id.js';
-import { Status, type StatusCode } from '../grpc/status.js';
-import type { StopReason } from '../grpc/stop-reason.js';
+import { Status } from '../grpc/status.js';
 import { sessionKeyOf } from '../runtime/session-key.js';
+import type { Refusal } from './gate.js';
 import type { ProxyParts } from './parts.js';
-
-/** Why a call's session ends the call. */
-export interface SeatRefusal {
-  readonly code: StatusCode;
-  readonly reason: StopReason;
-  readonly detail: string;
-}
 
 /** What the client of a session is told that has lost its backend (D15). */
 export function sessionLost(backend: string): string {
@@ -26,7 +19,7 @@ export const sessionsFull = 'as many sessions as --session-max-entries permits a
 export function findSeat(
   id: string,
   { sessions, health, clock }: Pick<ProxyParts, 'sessions' | 'health' | 'clock'>,
-): SessionSeat | SeatRefusal {
+): SessionSeat | Refusal {
   const key = sessionKeyOf(id);
   const found = sessions.find(key, clock.now());
   switch (found.kind) {
@@ -67,6 +60,8 @@ export class SessionSeat {
   /** There was no room for a new session (D14). */
   crowded = false;
   private hold: SessionHold | null;
+  /** Where its claims were given back: the repeat goes elsewhere if it can, as from any backend that was tried. */
+  private readonly left: BackendId[] = [];
   private readonly sessions: Sessions;
   private readonly health: HealthView;
 
@@ -116,12 +111,13 @@ export class SessionSeat {
     const standing = this.health.standing(id, now);
     const well = standing === 'clean' || standing === 'recent';
     if (!well && standing !== 'breached') return 200 + priority;
-    return (well && !tried.includes(id) ? 0 : 100) + priority;
+    return (well && !tried.includes(id) && !this.left.includes(id) ? 0 : 100) + priority;
   }
 
   /** Gives a claim back that nothing can depend on (D29). */
   release(): boolean {
     if (this.hold === null || !this.hold.release()) return false;
+    this.left.push(this.hold.backend);
     this.hold = null;
     return true;
   }

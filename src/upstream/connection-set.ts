@@ -6,6 +6,7 @@ import { calmer, type KeepaliveLimits } from './keepalive.js';
 import { type KeepaliveHome, KeepaliveWatch } from './keepalive-watch.js';
 import type { Dial } from './link.js';
 import { createSlot, type Slot } from './slot.js';
+import { SpareConnections } from './spare-connections.js';
 import type { BackendChange, Generation, OpenedStream } from './types.js';
 
 /** What connections are kept by. */
@@ -46,8 +47,6 @@ const successionReserve = 1000;
 /** A connection that lived this long (ms) was of use, even if it carried no call. */
 const usefulLife = 1000;
 const drained = 'the last call there has ended';
-/** A connection beyond the first that no call used for this long (ms), or up to twice as long, is closed. */
-const spareIdle = 750;
 
 /**
  * The connections of one backend: at least one is up or in the making, more while somebody waits for a stream (BR-68). Pure:
@@ -70,7 +69,7 @@ export class ConnectionSet {
   private connecting: Slot | null = null;
   /** No connect starts before it rings. */
   private hold: AlarmHandle | null = null;
-  private spareAlarm: AlarmHandle | null = null;
+  private readonly spares: SpareConnections;
   private stopping = false;
   /** No further connections; those that are up serve until their last stream has ended. */
   private draining = false;
@@ -87,6 +86,7 @@ export class ConnectionSet {
     this.dial = dial;
     this.owner = owner;
     this.pace = new ConnectPace(limits.connectBackoffMax, () => limits.random.next());
+    this.spares = new SpareConnections(limits, this.up, owner, (slot) => this.resign(slot));
     const { keepalive = null, clock, alarms, turn } = limits;
     this.watching = keepalive === null ? null : { keepalive, clock, alarms, turn };
     this.lastStream = limits.streamsPerConnection ?? streamIdentifiers;
@@ -171,7 +171,7 @@ export class ConnectionSet {
     if (this.stopping) return;
     this.stopping = true;
     this.giveUpConnecting(why);
-    this.clear(this.spareAlarm);
+    this.spares.stop();
     for (const slot of this.up.splice(0)) this.retire(slot);
     if (this.slots.length === 0) this.owner.onStopped();
   }
@@ -231,7 +231,7 @@ export class ConnectionSet {
     this.lastError = null;
     this.report('connected', slot.generation, 'connected');
     for (const old of this.up.filter((one) => this.isLeaving(one))) this.resign(old);
-    this.watchSpares();
+    this.spares.watch();
   }
 
   // === A connection whose stream identifiers run out (RFC 9113 5.1.1) ===
@@ -249,7 +249,7 @@ export class ConnectionSet {
     } else if (slot.opened === this.successionAt) this.connectIfShort();
   }
 
-  /** Its successor is up. */
+  /** It takes no more streams: its successor is up, or nobody needs it. */
   private resign(slot: Slot): void {
     this.up.splice(this.up.indexOf(slot), 1);
     this.retire(slot);
@@ -349,28 +349,6 @@ export class ConnectionSet {
     this.clear(slot.timeout);
     slot.watch?.stop();
     slot.phase = 'gone';
-  }
-
-  // === Spare connections ===
-
-  private watchSpares(): void {
-    if (this.up.length < 2 || this.spareAlarm !== null) return;
-    const { alarms, clock } = this.limits;
-    this.spareAlarm = alarms.set(clock.now() + spareIdle, () => this.closeSpares());
-  }
-
-  private closeSpares(): void {
-    this.spareAlarm = null;
-    const { up, owner } = this;
-    // A copy: those that go are taken out of it.
-    for (const slot of [...up].reverse()) {
-      const unused = slot.opened === slot.openedBefore && slot.connection?.openStreams === 0;
-      slot.openedBefore = slot.opened;
-      if (!unused || up.length === 1 || owner.waiting) continue;
-      up.splice(up.indexOf(slot), 1);
-      this.retire(slot);
-    }
-    this.watchSpares();
   }
 
   // === Small change ===
