@@ -141,12 +141,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   onTrailers(_stream: Http2Stream, _fields: readonly HeaderField[], tooLarge: boolean): void {
-    if (tooLarge)
-      this.reject(
-        Status.RESOURCE_EXHAUSTED,
-        'headers_too_large',
-        'request trailers are larger than --max-header-list-size',
-      );
+    const large = 'request trailers are larger than --max-header-list-size';
+    if (tooLarge) this.reject(Status.RESOURCE_EXHAUSTED, 'headers_too_large', large);
     else this.reject(Status.INTERNAL, 'malformed_request', 'a gRPC request has no trailers');
   }
 
