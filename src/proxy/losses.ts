@@ -8,6 +8,16 @@ import type { Turn } from '../runtime/ports.js';
  */
 export type LossOutcome = 're_dispatched' | 'absorbed' | 'no_alternative' | 'terminated' | 'failed' | 'cancelled';
 
+/** All of them, for those who count. */
+export const lossOutcomes = [
+  're_dispatched',
+  'absorbed',
+  'no_alternative',
+  'terminated',
+  'failed',
+  'cancelled',
+] as const satisfies readonly LossOutcome[];
+
 /** One loss of a backend, for the log (D34): told when the outcome of each attempt is known. */
 export interface LossRecord {
   readonly backend: BackendId;
