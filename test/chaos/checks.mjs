@@ -172,10 +172,14 @@ function checkSessions(calls, runsOf, zero) {
     for (const [i, step] of steps.entries()) {
       const before = steps[i - 1];
       if (before === undefined || before.backend === step.backend) continue;
-      // Told at any time that the two executions leave room for.
-      const lost = losses.some(({ ended }) => ended !== null && ended >= before.call.begun && ended <= step.at);
-      if (!lost)
-        failures.push(`moved from ${before.backend} to ${step.backend} untold: ${describeCall(step.call, zero)}`);
+      // It was told at some time of the call that was told so; its client may have read that after the next call was executed.
+      const lost = losses.some(({ begun, ended }) => begun <= step.at && (ended ?? step.at) >= before.at);
+      if (lost) continue;
+      const near = losses.map(({ id, begun, ended }) => `${id} ${begun - step.at} to ${ended - step.at} ms`);
+      const told = `${near.length === 0 ? 'never' : near.join(', ')} from then`;
+      failures.push(
+        `moved from ${before.backend} (${before.call.id}, ${before.at - step.at} ms), told lost ${told}: ${describeCall(step.call, zero)}`,
+      );
     }
   }
   return { name: 'a session stays on its backend, or is told lost', checked: bound.length, failures };

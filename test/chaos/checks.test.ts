@@ -141,7 +141,15 @@ describe('what a run of the chaos is held against', () => {
       ended: 10_001,
       reason: 'session_lost',
     });
-    expect(failing({ calls: [first, lost, second], executions, faults: [fault({ kind: 'leave' })] })).toEqual([]);
+    const leave = { executions, faults: [fault({ kind: 'leave' })] };
+    expect(failing({ ...leave, calls: [first, lost, second] })).toEqual([]);
+    // Told before the next call was executed, read after.
+    expect(failing({ ...leave, calls: [first, { ...lost, begun: 31_020, ended: 31_070 }, second] })).not.toContain(
+      'a session stays on its backend, or is told lost',
+    );
+    expect(failing({ ...leave, calls: [first, { ...lost, begun: 31_060, ended: 31_070 }, second] })).toContain(
+      'a session stays on its backend, or is told lost',
+    );
   });
 
   it('finds a call that outlives the silence of its backend, by pin or by headers', () => {
