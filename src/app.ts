@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Admin, createAdmin } from './admin/server.js';
+import { createAdminState, createBackendRecords } from './app/admin-state.js';
 import { createBackends } from './app/backends.js';
 import type { Ports } from './app/ports.js';
 import { createBlame } from './balance/blame.js';
@@ -121,6 +122,10 @@ export function createApp(
     floodBudget: settings.floodBudget,
   };
   let draining = false;
+  const records = createBackendRecords(
+    () => backends,
+    () => clock.now(),
+  );
   const backends = createBackends(
     settings,
     {
@@ -132,7 +137,17 @@ export function createApp(
       draining: () => draining,
     },
     ports,
-    events,
+    {
+      ...events,
+      onBackendChange(change) {
+        records.onBackendChange(change);
+        events.onBackendChange(change);
+      },
+      onHealthChange(change) {
+        records.onHealthChange(change);
+        events.onHealthChange(change);
+      },
+    },
   );
   const { pool, book } = backends;
   const sessions = createSessions(
@@ -180,7 +195,10 @@ export function createApp(
     }),
     onHealthChange: book.onChange,
     sessions,
-    losses: new LossBook(turn, events.onLoss),
+    losses: new LossBook(turn, (loss) => {
+      records.onLoss(loss);
+      events.onLoss(loss);
+    }),
     policyFor: (path) => methods.lookup(path),
     throttle,
     replay,
@@ -235,7 +253,12 @@ export function createApp(
           listen: adminListen,
           hosts: settings.adminHost,
           token: files.adminToken,
-          state: { draining: () => draining, backends: () => pool.backends, now: () => clock.now() },
+          state: createAdminState(backends, records, {
+            draining: () => draining,
+            now: () => clock.now(),
+            tell: events.tell,
+            sessions,
+          }),
         });
 
   /** Whoever looks at /readyz sends us no more by the time that the listener closes. */

@@ -1,13 +1,30 @@
+import type { Sessions } from '../balance/sessions.js';
+import type { BackendId } from '../grpc/backend-id.js';
 import type { UpstreamBackend } from '../upstream/types.js';
 import { type AdmissionRules, admit, type RequestFacts } from './admission.js';
-import { describeBackend, isUp } from './backend-state.js';
+import {
+  type ActionParts,
+  act,
+  type BackendAction,
+  backendActions,
+  isProblem,
+  parkLength,
+  selectBackends,
+} from './backend-actions.js';
+import type { BackendHistory } from './backend-history.js';
+import { type BackendRow, type BackendSource, describeBackend, isUp } from './backend-state.js';
 
-/** What the admin endpoints tell, read when asked. */
-export interface AdminState {
+/** What the admin endpoints tell, read when asked, and what they act on. */
+export interface AdminState extends ActionParts {
   readonly draining: () => boolean;
-  readonly backends: () => readonly UpstreamBackend[];
   /** Clock milliseconds. */
   readonly now: () => number;
+  readonly history: Pick<BackendHistory, 'look'>;
+  /** Where the backends that are wanted come from; one that is missing is removed. */
+  readonly sources: () => ReadonlyMap<BackendId, BackendSource>;
+  readonly sessions: Pick<Sessions, 'stats' | 'clear'>;
+  /** A line of the log. */
+  readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
 /** An answer in JSON. */
@@ -17,57 +34,130 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The admin endpoints (contract, Admin HTTP), as a function of a request's method, path and safety facts. */
+/** A request that has been admitted. */
+interface Request {
+  /** As in the path: escapes stand. */
+  readonly segment: string;
+  /** After the `?`; empty where there is none. */
+  readonly query: string;
+  /** Who asks, for the log. */
+  readonly peer: string;
+}
+
+interface Endpoint {
+  /** GET takes HEAD too. */
+  readonly method: 'GET' | 'POST';
+  readonly answer: (request: Request) => Answer;
+}
+
+/**
+ * The admin endpoints (contract, Admin HTTP; D36), as a function of a request's method, path and safety facts.
+ *
+ * @returns a function that takes who asks as well, for the log
+ */
 export function createEndpoints(
   state: AdminState,
   rules: AdmissionRules,
-): (facts: RequestFacts, url: string) => Answer {
-  const endpoints: ReadonlyMap<string, () => Answer> = new Map<string, () => Answer>([
-    ['/healthz', () => ({ status: 200, body: { status: 'alive' } })],
-    ['/readyz', () => describeReadiness(state)],
-    [
-      '/backends',
-      () => {
-        const now = state.now();
-        return { status: 200, body: { backends: state.backends().map((backend) => describeBackend(backend, now)) } };
-      },
-    ],
+): (facts: RequestFacts, url: string, peer: string) => Answer {
+  const get = (answer: Endpoint['answer']): Endpoint => ({ method: 'GET', answer });
+  const post = (answer: Endpoint['answer']): Endpoint => ({ method: 'POST', answer });
+  /** By path; `*` stands for one segment. */
+  const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+    ['/healthz', get(() => ({ status: 200, body: { status: 'alive' } }))],
+    ['/readyz', get(() => describeReadiness(state))],
+    ['/backends', get(() => ({ status: 200, body: { backends: rowsOf(state.pool.backends, state) } }))],
+    ...backendActions.map(
+      (action) => [`/backends/*/${action}`, post((request) => actOn(action, request, state))] as const,
+    ),
+    ['/sessions', get(() => describeSessions(state))],
+    ['/sessions/clear', post(({ peer }) => clearSessions(peer, state))],
   ]);
 
-  return (facts, url) => {
+  return (facts, url, peer) => {
     const refusal = admit(facts, rules);
     if (refusal !== null) {
       const challenge = refusal.status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {};
       return { status: refusal.status, body: { error: refusal.message }, ...challenge };
     }
-    const path = pathOf(url);
-    const endpoint = endpoints.get(path);
-    if (endpoint === undefined) {
-      return {
-        status: 404,
-        body: { error: `there is no ${path.slice(0, shownPath)}; see ${[...endpoints.keys()].join(', ')}` },
-      };
+    const [path, query] = splitUrl(url);
+    const [, first, segment, last, ...rest] = path.split('/');
+    const isAction = first === 'backends' && segment !== undefined && segment !== '' && last !== undefined;
+    const pattern = isAction && rest.length === 0 ? `/backends/*/${last}` : path.includes('*') ? '' : path;
+    const endpoint = endpoints.get(pattern);
+    if (endpoint === undefined) return { status: 404, body: { error: nothingAt(path, isAction && rest.length > 0) } };
+    const { method } = endpoint;
+    if (facts.method !== method && !(facts.method === 'HEAD' && method === 'GET')) {
+      const allow = method === 'GET' ? 'GET, HEAD' : method;
+      const error = `${path.slice(0, shownPath)} answers ${allow.replace(', ', ' and ')}`;
+      return { status: 405, body: { error }, headers: { allow } };
     }
-    if (facts.method !== 'GET' && facts.method !== 'HEAD') {
-      return { status: 405, body: { error: `${path} answers GET and HEAD` }, headers: { allow: 'GET, HEAD' } };
-    }
-    return endpoint();
+    return endpoint.answer({ segment: segment ?? '', query, peer });
   };
 }
 
 function describeReadiness(state: AdminState): Answer {
   if (state.draining()) return { status: 503, body: { status: 'draining' } };
-  const up = state.backends().filter(isUp).length;
+  // One that drains takes no calls; parks do not count (contract).
+  const up = state.pool.backends.filter((backend) => backend.phase === 'serving' && isUp(backend)).length;
   return up > 0
     ? { status: 200, body: { status: 'ready', connected_backends: up } }
     : { status: 503, body: { status: 'no backend has a live connection' } };
 }
 
+function rowsOf(backends: readonly UpstreamBackend[], state: AdminState): BackendRow[] {
+  const now = state.now();
+  const sources = state.sources();
+  return backends.map((backend) => {
+    const stats = state.health.of(backend.id).stats(now);
+    const past = state.history.look({ backend, stats }, now);
+    return describeBackend(backend, stats, past, sources.get(backend.id) ?? null, now);
+  });
+}
+
+function actOn(action: BackendAction, { segment, query, peer }: Request, state: AdminState): Answer {
+  const selected = selectBackends(segment, state.pool.backends);
+  if (isProblem(selected)) return refused(selected);
+  if (action !== 'park' && query !== '') return refused({ status: 400, problem: `${action} takes no parameters` });
+  const length = action === 'park' ? parkLength(query, state.readDuration) : { ms: null };
+  if (isProblem(length)) return refused(length);
+  const problem = act(action, selected, length.ms, state, state.now());
+  if (problem !== null) return refused(problem);
+  const [only, ...others] = selected;
+  const backend = others.length === 0 ? only?.id : only?.name;
+  const members = others.length === 0 ? undefined : selected.length;
+  const whom = members === undefined ? backend : `${backend}, all ${members} members,`;
+  const fields = { event: 'admin', action, backend, members, park_ms: length.ms ?? undefined, peer };
+  state.tell('info', fields, `${action} of ${whom} was asked for by ${peer}`);
+  return { status: 200, body: { backends: rowsOf(selected, state) } };
+}
+
+function describeSessions({ sessions, now }: AdminState): Answer {
+  const { size, calls, outcomes } = sessions.stats(now());
+  return { status: 200, body: { size, calls, outcomes } };
+}
+
+function clearSessions(peer: string, { sessions, tell }: AdminState): Answer {
+  const cleared = sessions.clear();
+  const fields = { event: 'admin', action: 'clear_sessions', sessions: cleared, peer };
+  tell('info', fields, `clearing all sessions, ${cleared} of them, was asked for by ${peer}`);
+  return { status: 200, body: { cleared } };
+}
+
+function refused({ status, problem }: { readonly status: number; readonly problem: string }): Answer {
+  return { status, body: { error: problem } };
+}
+
 /** The most of a path that an answer repeats (characters). */
 const shownPath = 100;
 
-/** Without the query. */
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+function nothingAt(path: string, tooDeep: boolean): string {
+  const there = `there is no ${path.slice(0, shownPath)}`;
+  if (tooDeep) return `${there}; in the name of a backend / is written as %2F`;
+  return `${there}; see /healthz, /readyz, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear`;
+}
+
+/** Path and query. */
+function splitUrl(url: string): readonly [path: string, query: string] {
+  const mark = url.indexOf('?');
+  return mark === -1 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)];
 }

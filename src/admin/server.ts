@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { formatEndpoint } from '../upstream/endpoint.js';
 import { type AdminState, type Answer, createEndpoints } from './endpoints.js';
 
 export interface AdminOptions {
@@ -51,7 +52,7 @@ export function createAdmin(options: AdminOptions): Admin {
     const facts = { method, host: listen.kind === 'unix' ? 'localhost' : host, origin, fetchSite, authorization };
     // No endpoint reads a body: whoever sends one is answered and the connection closed, not listened to.
     if (hasBody(headers)) response.setHeader('connection', 'close');
-    send(response, method, answer(facts, url));
+    send(response, method, answer(facts, url, peerOf(request.socket)));
   });
   server.maxConnections = maxConnections;
   server.on('clientError', refuse);
@@ -73,6 +74,12 @@ export function createAdmin(options: AdminOptions): Admin {
       return address;
     },
   };
+}
+
+/** Who asks, for the log. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  if (remoteAddress === undefined) return 'a client';
+  return formatEndpoint({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
 }
 
 function send(response: http.ServerResponse, method: string, { status, body, headers }: Answer): void {

@@ -44,6 +44,8 @@ export interface Backends {
   readonly book: HealthBook;
   /** Null: off. */
   readonly control: Control | null;
+  /** Which source has this name; null: none. */
+  sourceOf(name: string): 'flags' | 'file' | 'registry' | null;
   /** Rejects with one sentence. */
   start(): Promise<void>;
   /** The endpoints file says so now. */
@@ -203,6 +205,11 @@ export function createBackends(
     sources,
     book,
     control,
+    sourceOf(name) {
+      const owner = sources.ownerOf(name);
+      if (owner === null) return null;
+      return owner === flags ? 'flags' : owner === registry ? 'registry' : 'file';
+    },
     async start() {
       await control?.start();
       pool.start();

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type Admin, type AdminOptions, createAdmin } from '../../../src/admin/server.js';
 import { type BindAddress, bindServer } from '../../../src/runtime/bind-server.js';
 import { alive } from '../../support/alive.js';
+import { World } from '../../unit/admin/backends.js';
 
 const loopback: BindAddress = { kind: 'tcp', host: '127.0.0.1', port: 0 };
 const started: Admin[] = [];
@@ -20,7 +21,7 @@ async function start(listen: BindAddress, rest: Partial<AdminOptions> = {}): Pro
     listen,
     hosts: [],
     token: null,
-    state: { draining: () => false, backends: () => [], now: () => 0 },
+    state: new World([]),
     ...rest,
   });
   await admin.start();

@@ -1,4 +1,10 @@
-import { backendId } from '../../../src/grpc/backend-id.js';
+import { BackendHistory } from '../../../src/admin/backend-history.js';
+import type { AdminState } from '../../../src/admin/endpoints.js';
+import { createHealth } from '../../../src/balance/health.js';
+import { defaultHealth, type Health, type HealthChange } from '../../../src/balance/health-types.js';
+import { createSessions, type Sessions } from '../../../src/balance/sessions.js';
+import { duration } from '../../../src/config/setting-kinds.js';
+import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
 import type { UpstreamBackend } from '../../../src/upstream/types.js';
 
 /** A backend as the admin endpoints read it, connected and idle; it takes no calls. */
@@ -34,7 +40,7 @@ export function backend(rest: Partial<UpstreamBackend> = {}): UpstreamBackend {
   };
 }
 
-/** One that is down and is to be tried again 250.4 ms after 1000. */
+/** One that is down since 400 and is to be tried again 250.4 ms after 1000. */
 export const down = backend({
   id: backendId('b2'),
   name: 'b2',
@@ -42,6 +48,68 @@ export const down = backend({
   connections: 0,
   generation: 0,
   inFlight: 0,
+  downSince: 400,
   lastError: 'backend b2 (10.0.0.7:50051): connection refused',
   nextConnectAt: 1250.4,
 });
+
+/** A member of a group. */
+export function member(group: string, address: string, rest: Partial<UpstreamBackend> = {}): UpstreamBackend {
+  return backend({ id: backendId(`${group}/${address}`), name: group, ...rest });
+}
+
+/** What the admin endpoints work with, with backends that are no more than their state. */
+export class World implements AdminState {
+  readonly backends: UpstreamBackend[];
+  /** Clock milliseconds. */
+  time = 1000;
+  isDraining = false;
+  /** Ids that no source names. */
+  readonly removed = new Set<BackendId>();
+  readonly health: Health = createHealth(defaultHealth);
+  readonly history = new BackendHistory(['re_dispatched', 'failed']);
+  readonly sessions: Sessions = createSessions(
+    { ttl: 60_000, maxAge: null, maxEntries: 10, lostAfter: 60_000 },
+    () => null,
+  );
+  readonly changes: HealthChange[] = [];
+  readonly lines: { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }[] = [];
+  /** What was asked of the pool, in order. */
+  readonly orders: string[] = [];
+  readonly pool: AdminState['pool'];
+  readonly readDuration = (text: string): ReturnType<AdminState['readDuration']> =>
+    duration('1ms', '24h').fromText(text);
+
+  constructor(backends: readonly UpstreamBackend[] = [backend()]) {
+    this.backends = backends.map((one) => ({ ...one }));
+    const world = this;
+    this.pool = {
+      get backends() {
+        return world.backends;
+      },
+      drain: (id) => this.order(`drain ${id}`, id, { phase: 'leaving' }),
+      resume: (id) => (this.removed.has(id) ? false : this.order(`resume ${id}`, id, { phase: 'serving' })),
+      lose: (id, detail) =>
+        this.order(`lose ${id}: ${detail}`, id, { connections: 0, link: 'connecting', downSince: this.time }),
+    };
+  }
+
+  readonly draining = (): boolean => this.isDraining;
+  readonly now = (): number => this.time;
+  readonly sources = (): ReturnType<AdminState['sources']> =>
+    new Map(this.backends.filter(({ id }) => !this.removed.has(id)).map(({ id }) => [id, 'flags'] as const));
+  readonly onHealthChange = (change: HealthChange): void => {
+    this.changes.push(change);
+    this.history.changed(change);
+  };
+  readonly tell = (_level: 'info', fields: Readonly<Record<string, unknown>>, message: string): void => {
+    this.lines.push({ fields, message });
+  };
+
+  private order(told: string, id: BackendId, change: Partial<UpstreamBackend>): boolean {
+    this.orders.push(told);
+    const found = this.backends.find((one) => one.id === id);
+    if (found !== undefined) Object.assign(found, change);
+    return found !== undefined;
+  }
+}

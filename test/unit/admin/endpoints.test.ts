@@ -1,32 +1,16 @@
 import { expect, test } from 'vitest';
-import type { RequestFacts } from '../../../src/admin/admission.js';
-import { type Answer, createEndpoints } from '../../../src/admin/endpoints.js';
-import type { UpstreamBackend } from '../../../src/upstream/types.js';
-import { backend, down } from './backends.js';
-
-interface World {
-  draining?: boolean;
-  backends?: readonly UpstreamBackend[];
-  beyondLoopback?: boolean;
-}
-
-function ask(url: string, world: World = {}, facts: Partial<RequestFacts> = {}): Answer {
-  const { draining = false, backends = [backend()], beyondLoopback = false } = world;
-  const answer = createEndpoints(
-    { draining: () => draining, backends: () => backends, now: () => 1000 },
-    { hosts: new Set(), beyondLoopback, isToken: () => false },
-  );
-  const plain = { method: 'GET', host: 'localhost', origin: undefined, fetchSite: undefined, authorization: undefined };
-  return answer({ ...plain, ...facts }, url);
-}
+import { ask } from './ask.js';
+import { backend, down, World } from './backends.js';
 
 test('/healthz says alive, whatever else is wrong', () => {
-  expect(ask('/healthz')).toEqual({ status: 200, body: { status: 'alive' } });
-  expect(ask('/healthz', { draining: true, backends: [] }).status).toBe(200);
+  expect(ask('/healthz', new World())).toEqual({ status: 200, body: { status: 'alive' } });
+  const world = new World([]);
+  world.isDraining = true;
+  expect(ask('/healthz', world).status).toBe(200);
 });
 
 test('/readyz is 200 while one backend has a live connection', () => {
-  expect(ask('/readyz', { backends: [down, backend(), backend()] })).toEqual({
+  expect(ask('/readyz', new World([down, backend(), backend()]))).toEqual({
     status: 200,
     body: { status: 'ready', connected_backends: 2 },
   });
@@ -34,61 +18,100 @@ test('/readyz is 200 while one backend has a live connection', () => {
 
 test('/readyz is 503 while no backend has a live connection', () => {
   const message = { status: 503, body: { status: 'no backend has a live connection' } };
-  expect(ask('/readyz', { backends: [] })).toEqual(message);
-  expect(ask('/readyz', { backends: [down] })).toEqual(message);
-  expect(ask('/readyz', { backends: [backend({ link: 'full', connections: 0, queued: 1000 })] })).toEqual(message);
+  expect(ask('/readyz', new World([]))).toEqual(message);
+  expect(ask('/readyz', new World([down]))).toEqual(message);
+  const full = backend({ link: 'full', connections: 0, queued: 1000 });
+  expect(ask('/readyz', new World([full]))).toEqual(message);
+});
+
+test('ADM-20: parks do not count for /readyz, a backend that drains does not either', () => {
+  const world = new World();
+  world.health.of(backend().id).park(null, world.time);
+  expect(ask('/readyz', world).status).toBe(200);
+  expect(ask('/readyz', new World([backend({ phase: 'leaving' })])).status).toBe(503);
 });
 
 test('/readyz is 503 while draining, though backends are up', () => {
-  expect(ask('/readyz', { draining: true })).toEqual({ status: 503, body: { status: 'draining' } });
+  const world = new World();
+  world.isDraining = true;
+  expect(ask('/readyz', world)).toEqual({ status: 503, body: { status: 'draining' } });
 });
 
 test('/backends is an object with a row for each backend, in order', () => {
-  const { status, body } = ask('/backends', { backends: [backend(), down] });
+  const { status, body } = ask('/backends', new World([backend(), down]));
   expect(status).toBe(200);
   expect(body).toMatchObject({
     backends: [
-      { name: 'b1', state: 'ready' },
-      { name: 'b2', state: 'down', next_connect_in_ms: 250 },
+      { name: 'b1', state: 'ready', source: 'flags', since_ms: 0 },
+      { name: 'b2', state: 'down', next_connect_in_ms: 250, since_ms: 600 },
     ],
   });
 });
 
 test('a query changes nothing; HEAD is answered as GET', () => {
-  expect(ask('/healthz?x=1/2')).toEqual(ask('/healthz'));
-  expect(ask('/readyz', {}, { method: 'HEAD' })).toEqual(ask('/readyz'));
+  const world = new World();
+  expect(ask('/healthz?x=1/2', world)).toEqual(ask('/healthz', world));
+  expect(ask('/readyz', world, { method: 'HEAD' })).toEqual(ask('/readyz', world));
 });
 
-test.each(['/', '/healthz/', '/HEALTHZ', '//healthz', '*', 'constructor', '__proto__', 'http://localhost/healthz', ''])(
-  'there is no %s',
-  (url) => {
-    const { status, body } = ask(url);
+test.each([
+  ...['/', '/healthz/', '/HEALTHZ', '//healthz', '*', 'constructor', '__proto__', 'http://localhost/healthz', ''],
+  ...[
+    '/backends/',
+    '/backends/b1',
+    '/backends/b1/',
+    '/backends//park',
+    '/backends/b1/kill',
+    '/backends/*',
+    '/x/b1/park',
+  ],
+  ...['/backends/b1/constructor', '/sessions/', '/sessions/clear/x'],
+])('there is no %s', (url) => {
+  for (const method of ['GET', 'POST']) {
+    const { status, body } = ask(url, new World(), { method });
     expect(status).toBe(404);
     expect(body).toEqual({ error: expect.stringContaining('see /healthz, /readyz, /backends') });
-  },
-);
+  }
+});
 
 test('a long path is not repeated whole', () => {
-  expect(JSON.stringify(ask(`/${'x'.repeat(10_000)}`).body).length).toBeLessThan(200);
+  for (const path of [`/${'x'.repeat(10_000)}`, `/backends/${'x'.repeat(10_000)}/park`]) {
+    expect(JSON.stringify(ask(path, new World(), { method: 'POST' }).body).length).toBeLessThan(300);
+  }
 });
 
 test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
   '%s on an endpoint that only answers GET is 405 with allow',
   (method) => {
-    const { status, headers, body } = ask('/backends', {}, { method });
+    const { status, headers, body } = ask('/backends', new World(), { method });
     expect(status).toBe(405);
     expect(headers).toEqual({ allow: 'GET, HEAD' });
     expect(body).toEqual({ error: '/backends answers GET and HEAD' });
   },
 );
 
+test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'post'])(
+  '%s on an endpoint that acts is 405, and does nothing',
+  (method) => {
+    const world = new World();
+    for (const path of ['/backends/b1/park', '/backends/b1/drain', '/backends/b1/lost', '/sessions/clear']) {
+      const { status, headers, body } = ask(path, world, { method });
+      expect(status).toBe(405);
+      expect(headers).toEqual({ allow: 'POST' });
+      expect(body).toEqual({ error: `${path} answers POST` });
+    }
+    expect([world.orders, world.changes, world.lines]).toEqual([[], [], []]);
+  },
+);
+
 test('what is not admitted gets no answer but the refusal, for paths that are not there too', () => {
-  expect(ask('/backends', {}, { host: 'evil.example' })).toEqual({
+  const world = new World();
+  expect(ask('/backends', world, { host: 'evil.example' })).toEqual({
     status: 421,
     body: { error: expect.stringContaining('--admin-host') },
   });
-  expect(ask('/nothing', {}, { host: 'evil.example' }).status).toBe(421);
-  expect(ask('/backends', { beyondLoopback: true }, { method: 'POST' })).toEqual({
+  expect(ask('/nothing', world, { host: 'evil.example' }).status).toBe(421);
+  expect(ask('/backends', world, { method: 'POST' }, { beyondLoopback: true })).toEqual({
     status: 401,
     body: { error: expect.stringContaining('--admin-token-file') },
     headers: { 'www-authenticate': 'Bearer' },

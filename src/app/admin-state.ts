@@ -1,0 +1,81 @@
+import { BackendHistory } from '../admin/backend-history.js';
+import type { AdminState } from '../admin/endpoints.js';
+import type { HealthChange } from '../balance/health-types.js';
+import type { Sessions } from '../balance/sessions.js';
+import { duration } from '../config/setting-kinds.js';
+import type { BackendId } from '../grpc/backend-id.js';
+import type { LossOutcome, LossRecord } from '../proxy/losses.js';
+import type { BackendChange } from '../upstream/types.js';
+import type { Backends } from './backends.js';
+
+/** How long a park by hand may be. */
+const parkRange = duration('1ms', '24h');
+
+/** Each is told, also at 0. */
+const noLosses: Readonly<Record<LossOutcome, 0>> = {
+  re_dispatched: 0,
+  absorbed: 0,
+  no_alternative: 0,
+  terminated: 0,
+  failed: 0,
+  cancelled: 0,
+};
+
+/** What the admin endpoints work with, and what has to be told of backends for them. */
+export interface BackendRecords {
+  readonly history: BackendHistory;
+  onBackendChange(change: BackendChange): void;
+  onHealthChange(change: HealthChange): void;
+  onLoss(loss: LossRecord): void;
+}
+
+/** @param backends asked for only when something has happened */
+export function createBackendRecords(backends: () => Backends, now: () => number): BackendRecords {
+  const history = new BackendHistory(Object.keys(noLosses));
+
+  function look(id: BackendId): void {
+    const { pool, book } = backends();
+    const backend = pool.get(id);
+    // Its health must not be asked for when it is gone: it would be made anew.
+    if (backend !== undefined) history.look({ backend, stats: book.health.of(id).stats(now()) }, now());
+  }
+
+  return {
+    history,
+    onBackendChange: ({ id }) => look(id),
+    onHealthChange(change) {
+      history.changed(change);
+      look(change.id);
+    },
+    onLoss: (loss) => history.lost(loss),
+  };
+}
+
+/** Follows the set of backends as well. */
+export function createAdminState(
+  backends: Backends,
+  { history }: BackendRecords,
+  rest: Pick<AdminState, 'draining' | 'now' | 'tell'> & { readonly sessions: Sessions },
+): AdminState {
+  const { pool, book, sources } = backends;
+  sources.onChange(() => {
+    const now = rest.now();
+    for (const backend of pool.backends) history.look({ backend, stats: book.health.of(backend.id).stats(now) }, now);
+    history.keepOnly(new Set(pool.backends.map(({ id }) => id)));
+  });
+  return {
+    ...rest,
+    pool,
+    health: book.health,
+    history,
+    onHealthChange: book.onChange,
+    readDuration: (text) => parkRange.fromText(text),
+    sources() {
+      const wanted = sources.specs().flatMap(({ id, name }) => {
+        const source = backends.sourceOf(name);
+        return source === null ? [] : [[id, source] as const];
+      });
+      return new Map(wanted);
+    },
+  };
+}
