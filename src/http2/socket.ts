@@ -19,6 +19,8 @@ export interface SocketEvents extends Omit<ConnectionEvents, 'onOutput'> {
    * read, from 64 KiB on and as of the last look, and a header block that it does not finish.
    */
   onHeld?(bytes: number): void;
+  /** The peer's preface and SETTINGS have not come in time: the socket is being closed. */
+  onSilent?(detail: string): void;
   /** The socket is closed; the streams have been told. The last event, once. */
   onClosed(detail: string): void;
 }
@@ -115,7 +117,11 @@ class Binding implements SocketBinding, ConnectionEvents {
       return;
     }
     const timeout = options.prefaceTimeout ?? defaultPrefaceTimeout;
-    this.arm(timeout, () => this.destroy(`no HTTP/2 preface and SETTINGS within ${timeout} ms`));
+    this.arm(timeout, () => {
+      const detail = `no HTTP/2 preface and SETTINGS within ${timeout} ms`;
+      this.events.onSilent?.(detail);
+      this.destroy(detail);
+    });
     connection.start();
     socket.on('data', (chunk: Buffer) => {
       this.lastReadAt = clock.now();

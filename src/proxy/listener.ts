@@ -138,7 +138,6 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   }
 
   function serve(socket: net.Socket, peer: string): void {
-    let heard = false;
     const memory = options.memory.open(parts.relay, (detail, unread) => {
       binding.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, detail);
       // What waits for a client that does not read is what is to be freed.
@@ -162,23 +161,19 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
           // RFC 9113 8.7: it may be sent again.
           binding.connection.reset(stream, ErrorCode.REFUSED_STREAM);
         },
-        onSettings: () => {
-          heard = true;
-        },
+        onSettings() {},
         onGoaway() {},
         onHeld: (bytes) => memory.hold(bytes),
         onStreamClosed: () => {
           streams -= 1;
         },
-        onFailed: (_code, detail) => {
-          heard = true;
-          options.onRefused(peer, detail);
-        },
-        onClosed: (detail) => {
+        onFailed: (_code, detail) => options.onRefused(peer, detail),
+        // A client that goes away before its SETTINGS has done nothing wrong: calls are cancelled that early.
+        onSilent: (detail) => options.onRefused(peer, detail),
+        onClosed: () => {
           sessions.delete(session);
           memory.leave();
           session.closed();
-          if (!heard) options.onRefused(peer, detail);
           checkDrained();
         },
       },

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { preface, settings } from '../../support/frames.js';
 import { serve } from '../../support/program.js';
 import { connectRawClient } from '../../support/raw-peer.js';
 
@@ -84,12 +85,22 @@ describe('a peer that does not speak HTTP/2', () => {
     expect(await program.line(({ msg }) => /client refused/.test(String(msg)))).toMatchObject({ level: 40 });
   });
 
-  it('that connects and goes away is no news', async () => {
+  it.each([
+    ['connects', ''],
+    ['begins its preface', preface.subarray(0, 20)],
+    ['sends its preface', preface],
+    ['begins its SETTINGS', Buffer.concat([preface, settings()]).subarray(0, 30)],
+  ])('that %s and goes away is no news, by FIN and by RST', async (_what, bytes) => {
     const program = await serve(down);
     const port = await program.port();
-    const { socket, answer } = await speak(port);
+    const { socket, answer } = await speak(port, bytes);
     socket.end();
     await answer;
+    const reset = await speak(port, bytes);
+    // Its SETTINGS show that the proxy has taken it for HTTP/2.
+    if (bytes.length >= preface.length) await once(reset.socket, 'data');
+    reset.socket.resetAndDestroy();
+    await reset.answer;
     const client = await connectRawClient(port);
     await client.close();
     program.signal('SIGTERM');
