@@ -12,7 +12,7 @@ export const mostMembers = 1000;
 export interface ResolutionLimits {
   /** Between an answer and the next look-up, and at most after one that failed. At least 1000. */
   readonly refresh: number;
-  /** Between two look-ups that lost connections ask for; grows up to `refresh` while they bring nothing new. */
+  /** Between two look-ups that lost connections ask for; doubles while they bring nothing new. */
   readonly minInterval: number;
 }
 
@@ -184,9 +184,9 @@ function told(
   return { resolution: { ...resolution, trouble }, decisions: [...decisions, decision] };
 }
 
-/** When a look-up that a lost connection wants may begin. */
-function soonest({ askedAt, inVain }: Resolution, { minInterval, refresh }: ResolutionLimits, now: number): number {
-  return Math.max(now, askedAt + Math.min(minInterval * 2 ** inVain, refresh));
+/** When a look-up that a lost connection wants may begin; the refresh may be due before. */
+function soonest({ askedAt, inVain }: Resolution, { minInterval }: ResolutionLimits, now: number): number {
+  return Math.max(now, askedAt + minInterval * 2 ** inVain);
 }
 
 /** @param failures in a row before this one */

@@ -199,6 +199,24 @@ describe('the sources of backends', () => {
     expect(ids()).toEqual(['g/10.2.0.1:7']);
   });
 
+  it.each([{ port: 8 }, { authority: '10.0.0.53:53' }])(
+    'another port or DNS server is another name: %j',
+    async (part) => {
+      const { names, sources, ids } = scene([]);
+      sources.start();
+      sources.put('f.json', [named('g', 'g.test')]);
+      await names.answer('g.test', '10.1.0.1');
+      const entry = named('g', 'g.test');
+      sources.put('f.json', [{ ...entry, where: { kind: 'name', host: 'g.test', port: 7, authority: null, ...part } }]);
+      expect({ asked: names.asked, stopped: names.stopped }).toEqual({
+        asked: ['g.test', 'g.test'],
+        stopped: ['g.test'],
+      });
+      await names.answer('g.test', '10.1.0.1');
+      expect(ids()).toEqual([`g/10.1.0.1:${part.port ?? 7}`]);
+    },
+  );
+
   it('an option that is another resolves nothing anew', async () => {
     const { names, sources, changes } = scene([]);
     sources.start();
@@ -232,6 +250,13 @@ describe('the sources of backends', () => {
     sources.put('f.json', [at('b', '10.0.0.2')]);
     time.advance(60_000);
     expect({ changes, lines, pending: time.alarms.pending }).toEqual({ changes: [], lines: [], pending: 0 });
+  });
+
+  it('does not begin after it was stopped', () => {
+    const { names, sources } = scene([named('g', 'g.test')]);
+    sources.stop();
+    sources.start();
+    expect(names.asked).toEqual([]);
   });
 
   it('a listener that is taken back hears no more', () => {
