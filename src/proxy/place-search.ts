@@ -102,7 +102,7 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
       const pick = this.pick();
       if (pick.kind !== 'use') {
         // Told once, also to a call that could go elsewhere (D15).
-        if (this.losesSession()) this.miss(sessionLostEnd(this.seat?.backend ?? ''));
+        if (this.losesSession(pick)) this.miss(sessionLostEnd(this.seat?.backend ?? ''));
         else if (this.loosen(pick)) continue;
         else this.endWithout(pick);
         return;
@@ -158,7 +158,9 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
       case 'parked': {
         // Parks are not waited for (D9).
         const left = Math.max(0, pick.until - this.now);
-        const time = Number.isFinite(left) ? `for another ${(left / 1000).toFixed(1)} s` : 'until it is released';
+        const time = Number.isFinite(left)
+          ? `for another ${(Math.ceil(left / 100) / 10).toFixed(1)} s`
+          : 'until it is released';
         this.miss(unplacedEnd(`${this.bound()}, which is parked ${time}`));
         return;
       }
@@ -173,10 +175,14 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     }
   }
 
-  /** The session's backend is refused, and not by the call's own exclude (D3): that loses it where no time is allowed (D15). */
-  private losesSession(): boolean {
+  /**
+   * The session's backend is refused, and not by the call's own exclude (D3): that loses it where no time is allowed (D15). A
+   * busy one is not lost (D17), and one that is waited for is not refused (D9).
+   */
+  private losesSession({ kind }: Pick): boolean {
     const { seat, bounds } = this;
-    if (seat === null || seat.backend === null) return false;
+    if (seat === null || seat.backend === null || kind === 'overloaded') return false;
+    if (kind === 'none' && this.wish.waitForReady) return false;
     const backend = this.parts.pool.get(seat.backend);
     return backend !== undefined && bounds !== null && allows(bounds, backend) && seat.refused();
   }

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { placeByRendezvous } from '../../../src/balance/rendezvous.js';
 import { backendId } from '../../../src/grpc/backend-id.js';
 import { sessionKeyOf } from '../../../src/runtime/session-key.js';
@@ -122,4 +123,22 @@ export async function park(scene: Several, name: string): Promise<void> {
   for (let n = 0; n < 3; n += 1) await scene.call([pin(name)]);
   await scene.proxy.health(parks);
   scene.backend(name).behave(answerName);
+}
+
+/** Takes a backend's connection, and lets no other be made: resolves when one could not. */
+export async function cutOff({ backend, proxy }: Several, name: string): Promise<void> {
+  await backend(name).stopListening();
+  const { length } = proxy.changes;
+  backend(name).kill();
+  expect((await proxy.change(length)).event).toBe('lost');
+  expect((await proxy.change(length + 1)).event).toBe('connect_failed');
+}
+
+/** Lets time pass until a backend that could not be connected is connected again, which must work. */
+export async function connectAgain({ proxy, time }: Several, name: string): Promise<void> {
+  const { length } = proxy.changes;
+  const at = proxy.app.pool.backends.find((backend) => backend.name === name)?.nextConnectAt ?? null;
+  // No further: the time that a connect may take is virtual, and the connect is not.
+  time.advance(at === null ? 0 : at - time.clock.now());
+  expect((await proxy.change(length)).event).toBe('connected');
 }
