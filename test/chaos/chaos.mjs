@@ -116,6 +116,8 @@ children.add(program);
 const exited = once(program, 'exit');
 /** What must not have happened, whatever the faults. @type {string[]} */
 const problems = [];
+/** What the proxy logged last. @type {string[]} */
+const lastLines = [];
 let finished = false;
 program.once('exit', (code, signal) => {
   if (!finished) problems.push(`the proxy ended: ${code ?? signal}`);
@@ -123,6 +125,8 @@ program.once('exit', (code, signal) => {
 const ready = await Promise.race([
   new Promise((resolve) => {
     createInterface({ input: program.stdout }).on('line', (text) => {
+      lastLines.push(text);
+      if (lastLines.length > 20) lastLines.shift();
       const line = JSON.parse(text);
       if (line.msg === 'ready') resolve(line);
       else if (line.level >= 50) problems.push(`logged: ${text.slice(0, 500)}`);
@@ -176,7 +180,15 @@ const mounts = {
   break: { begin: (i) => registrations.get(i).break(), end: (i) => registrations.get(i).register() },
 };
 
-async function mount({ at, backend, kind, lasts }) {
+/** Of each backend, when its last fault is over: on a busy machine one may end later than planned. @type {Promise<void>[]} */
+const quiet = names.map(() => Promise.resolve());
+
+function mount(fault) {
+  quiet[fault.backend] = quiet[fault.backend].then(() => mountNow(fault));
+  return quiet[fault.backend];
+}
+
+async function mountNow({ at, backend, kind, lasts }) {
   await delay(Math.max(0, begun + at - Date.now()));
   const fault = { backend: names[backend], kind, began: Date.now(), ended: null };
   faults.push(fault);
@@ -207,7 +219,11 @@ const calls = [];
 try {
   await Promise.all([startWork({ connections, names, random, calls, over }), watch(), ...plan.map(mount)]);
 } catch (error) {
-  problems.push(error instanceof Error ? String(error.stack) : String(error));
+  // Of a run that was broken off nothing can be said.
+  say(
+    `chaos: broken off, ${[...problems, error instanceof Error ? error.message : String(error)].join('; ')}; seed ${seed}`,
+  );
+  process.exit(1);
 }
 clearInterval(pulse);
 
@@ -227,7 +243,7 @@ finished = true;
 for (const registration of registrations.values()) registration.close();
 program.kill('SIGTERM');
 const [code] = await Promise.race([exited, delay(10_000, ['no exit within 10 s'])]);
-if (code !== 0) problems.push(`the end of the proxy: ${code}`);
+if (code !== 0) problems.push(`the end of the proxy: ${code}; it said last:\n${lastLines.join('\n')}`);
 
 const executions = names.flatMap((name) =>
   readFileSync(fileOf(name), 'utf8')

@@ -154,7 +154,8 @@ function sessionStays(calls, runsOf) {
     if (call.session === null) continue;
     const own = stays.get(call.session) ?? [];
     own.push(...runsOf(call));
-    if (call.backend !== null && call.ended !== null) own.push({ backend: call.backend, at: call.ended });
+    // When exactly it was there the client does not know: a busy one reads late.
+    if (call.backend !== null) own.push({ backend: call.backend, at: call.begun });
     stays.set(call.session, own);
   }
   for (const own of stays.values()) own.sort((a, b) => a.at - b.at);
