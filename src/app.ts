@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Admin, createAdmin } from './admin/server.js';
 import { createAdminState, createBackendRecords } from './app/admin-state.js';
-import { createBackends } from './app/backends.js';
+import { type BoundAddresses, createBackends } from './app/backends.js';
 import type { Ports } from './app/ports.js';
 import { createBlame } from './balance/blame.js';
 import type { HealthChange } from './balance/health-types.js';
@@ -126,11 +126,13 @@ export function createApp(
     () => backends,
     () => clock.now(),
   );
+  const bound: BoundAddresses = { listen: [], admin: null };
   const backends = createBackends(
     settings,
     {
       endpoints: files.endpoints,
       localAddresses: ports.localAddresses ?? [],
+      bound,
       adminToken: files.adminToken,
       tls: settings.backendTls ? backendTls(settings, files) : null,
       wire,
@@ -283,6 +285,8 @@ export function createApp(
       await listener.start();
       try {
         await admin?.start();
+        bound.listen = listener.bound;
+        bound.admin = admin?.address ?? null;
         await backends.start();
       } catch (error) {
         listener.close();

@@ -1,4 +1,5 @@
 import type { HealthChange } from '../balance/health-types.js';
+import type { Address } from '../config/address.js';
 import type { BackendSetting } from '../config/backend.js';
 import { ownAddress } from '../config/own-listener.js';
 import { printable } from '../config/quote.js';
@@ -17,12 +18,19 @@ import { createHealthBook, type HealthBook } from './health-book.js';
 import { createHealthWatches, type HealthWatches } from './health-watches.js';
 import type { Ports } from './ports.js';
 
+/** `host:port` of the listeners and of the admin server, as really bound; filled in when they are. */
+export interface BoundAddresses {
+  listen: readonly string[];
+  admin: string | null;
+}
+
 /** What the backends are made of at the start. */
 export interface BackendsOptions {
   /** Those of the endpoints file; empty where there is none. */
   readonly endpoints: readonly BackendSetting[];
   /** IP literals of this machine's interfaces, for what a name may lead to. */
   readonly localAddresses: readonly string[];
+  readonly bound: BoundAddresses;
   readonly adminToken: string | null;
   readonly tls: BackendTls | null;
   readonly wire: Http2Settings;
@@ -46,7 +54,7 @@ export interface Backends {
   readonly control: Control | null;
   /** Which source has this name; null: none. */
   sourceOf(name: string): 'flags' | 'file' | 'registry' | null;
-  /** Rejects with one sentence. */
+  /** Resolves when the names of backends have been asked for once, or at the connect timeout. Rejects with one sentence. */
   start(): Promise<void>;
   /** The endpoints file says so now. */
   putEndpoints(backends: readonly BackendSetting[]): void;
@@ -70,6 +78,7 @@ export function createBackends(
   /** By name; a loss or a leave of an older generation than this is no news. */
   const registered = new Map<string, { readonly entry: BackendEntry; readonly generation: number }>();
   let { tls } = options;
+  let control: Control | null = null;
 
   const book = createHealthBook(settings, () => clock.now(), events.onHealthChange);
   const sources = createBackendSources(
@@ -85,8 +94,15 @@ export function createBackends(
     { tell: events.tell },
   );
 
+  /** Port 0 is another one when it is bound. */
   function own(endpoint: Endpoint): string | null {
-    return ownAddress([endpoint], settings, options.localAddresses);
+    const { listen, admin } = options.bound;
+    const bound = {
+      listen: settings.listen.map((address, at) => boundAt(address, listen[at] ?? null)),
+      admin: settings.admin === null ? null : boundAt(settings.admin, admin),
+      control: settings.control === null ? null : boundAt(settings.control, control?.address ?? null),
+    };
+    return ownAddress([endpoint], bound, options.localAddresses);
   }
 
   const pool = createUpstreamPool({
@@ -145,26 +161,24 @@ export function createBackends(
     } else if (event === 'lost' || event === 'connect_failed') sources.refresh(name);
   }
 
-  const control =
-    settings.control === null
-      ? null
-      : createControl({
-          listen: settings.control,
-          token: options.adminToken,
-          registry: {
-            onPut,
-            onLose,
-            onDrain,
-            onRefused: (peer, detail) => events.onClientRefused(peer, detail),
-            reservedBy(name) {
-              const owner = sources.ownerOf(name);
-              return owner === registry ? null : owner;
-            },
-            ownListener: own,
-            draining: options.draining,
-          },
-          ports: { clock, alarms, turn },
-        });
+  if (settings.control !== null)
+    control = createControl({
+      listen: settings.control,
+      token: options.adminToken,
+      registry: {
+        onPut,
+        onLose,
+        onDrain,
+        onRefused: (peer, detail) => events.onClientRefused(peer, detail),
+        reservedBy(name) {
+          const owner = sources.ownerOf(name);
+          return owner === registry ? null : owner;
+        },
+        ownListener: own,
+        draining: options.draining,
+      },
+      ports: { clock, alarms, turn },
+    });
 
   function onPut(backend: RegisteredBackend, replaces: number | null): void {
     const { name, target, endpoint, weight, priority, maxCalls, generation } = backend;
@@ -200,6 +214,17 @@ export function createBackends(
     );
   }
 
+  /** A name that nobody answers for holds the start up for no longer than a connect does. */
+  function resolveNames(): Promise<void> {
+    return new Promise((resolve) => {
+      const late = alarms.set(clock.now() + settings.connectTimeout, resolve);
+      void sources.start().then(() => {
+        alarms.cancel(late);
+        resolve();
+      });
+    });
+  }
+
   return {
     pool,
     sources,
@@ -213,8 +238,8 @@ export function createBackends(
     async start() {
       await control?.start();
       pool.start();
-      sources.start();
       watches?.follow(pool.backends);
+      await resolveNames();
     },
     putEndpoints(backends) {
       sources.put(file, backends);
@@ -234,4 +259,10 @@ export function createBackends(
       await Promise.all([pool.stop(graceMs), control?.stop()]);
     },
   };
+}
+
+/** @param bound `host:port` as really bound; null: it is not yet */
+function boundAt(address: Address, bound: string | null): Address {
+  if (address.kind === 'unix' || bound === null) return address;
+  return { ...address, port: Number(bound.slice(bound.lastIndexOf(':') + 1)) };
 }

@@ -35,8 +35,8 @@ export type SetListener = (backends: readonly FoundBackend[], difference: SetDif
 
 /** All backends there are, wherever they were found. */
 export interface BackendSources {
-  /** Begins to resolve names. To be called when our own addresses are bound. */
-  start(): void;
+  /** Begins to resolve names. Resolves when each of them has led somewhere, or is known not to. */
+  start(): Promise<void>;
   /** The set as it is, in the order of the sources, of their entries and of their members. */
   specs(): readonly FoundBackend[];
   /** Names that there are, those included that lead to nobody yet. */
@@ -84,6 +84,9 @@ export function createBackendSources(
   let toldClashes = new Set<string>();
   let toldOwn = new Set<string>();
   let backends: readonly FoundBackend[] = [];
+  /** Names that have been answered for, well or not, and who waits until all have been. */
+  const answered = new Set<string>();
+  let onAnswered: (() => void) | null = null;
   let running = false;
   let stopped = false;
 
@@ -156,13 +159,20 @@ export function createBackendSources(
           members.map((host) => ({ kind: 'tcp', host, port: where.port })),
         );
         reckon();
+        noteAnswer(name);
       },
       onTrouble(problem) {
+        noteAnswer(name);
         const fields = { backend: name, target };
         if (problem === null) events.tell('info', fields, `${name}: ${target} is resolved again`);
         else events.tell('warn', fields, `${name}: ${target} cannot be resolved: ${problem}; ${remaining(name)}`);
       },
     });
+  }
+
+  function noteAnswer(name: string): void {
+    answered.add(name);
+    if ([...watched.keys()].every((one) => answered.has(one))) onAnswered?.();
   }
 
   function remaining(name: string): string {
@@ -174,11 +184,15 @@ export function createBackendSources(
   reckon();
   return {
     start() {
-      if (running || stopped) return;
+      if (running || stopped) return Promise.resolve();
       running = true;
       // Our own listeners are bound by now, those on port 0 too.
       reckon();
       for (const { resolver } of watched.values()) resolver.start();
+      if (watched.size === 0) return Promise.resolve();
+      return new Promise<void>((resolve) => {
+        onAnswered = resolve;
+      });
     },
     specs: () => backends,
     has: (name) => owners.has(name),
@@ -201,6 +215,7 @@ export function createBackendSources(
     },
     stop() {
       stopped = true;
+      onAnswered?.();
       for (const { resolver } of watched.values()) resolver.stop();
       watched.clear();
     },

@@ -85,7 +85,7 @@ describe('the sources of backends', () => {
     ]);
     expect(ids()).toEqual(['a', 'b']);
     expect(names.asked).toEqual([]);
-    sources.start();
+    void sources.start();
     expect(names.asked).toEqual(['g.test']);
     expect(sources.has('g')).toBe(true);
     await names.answer('g.test', '10.1.0.1', '10.1.0.2');
@@ -97,7 +97,7 @@ describe('the sources of backends', () => {
 
   it('FND-04: a name that leads elsewhere adds and removes members, and touches nobody else', async () => {
     const { time, names, sources, ids, changes, lines } = scene([named('g', 'g.test'), at('a', '10.0.0.1')]);
-    sources.start();
+    void sources.start();
     await names.answer('g.test', '10.1.0.1', '10.1.0.2');
     time.advance(30_000);
     await names.answer('g.test', '10.1.0.3', '10.1.0.2');
@@ -106,9 +106,23 @@ describe('the sources of backends', () => {
     expect(lines[1]).toBe('info backends: added g/10.1.0.3:7; removed g/10.1.0.1:7');
   });
 
+  it('FND-25: the start is over when each name has been answered for, well or not', async () => {
+    const { names, sources } = scene([named('g', 'g.test'), named('h', 'h.test'), at('a', '10.0.0.1')]);
+    let over = false;
+    const started = sources.start().then(() => {
+      over = true;
+    });
+    await names.answer('g.test', '10.1.0.1');
+    expect(over).toBe(false);
+    await names.fail('h.test', 'no such name');
+    await started;
+    expect(over).toBe(true);
+    await scene([at('a', '10.0.0.1')]).sources.start();
+  });
+
   it('FND-08: a failed look-up is told with what stays, and when it is over', async () => {
     const { time, names, sources, ids, lines } = scene([named('g', 'g.test')]);
-    sources.start();
+    void sources.start();
     await names.fail('g.test', 'no such name');
     time.advance(1000);
     await names.answer('g.test', '10.1.0.1');
@@ -125,7 +139,7 @@ describe('the sources of backends', () => {
 
   it('FND-06: a lost connection has its own name resolved again, and no other', async () => {
     const { time, names, sources } = scene([named('g', 'g.test'), named('h', 'h.test'), at('a', '10.0.0.1')]);
-    sources.start();
+    void sources.start();
     await names.answer('g.test', '10.1.0.1');
     await names.answer('h.test', '10.1.0.2');
     time.advance(5000);
@@ -135,7 +149,7 @@ describe('the sources of backends', () => {
 
   it('every name is resolved again when asked by hand', async () => {
     const { names, sources } = scene([named('g', 'g.test'), named('h', 'h.test')]);
-    sources.start();
+    void sources.start();
     await names.answer('g.test', '10.1.0.1');
     await names.answer('h.test', '10.1.0.2');
     sources.refreshAll();
@@ -144,7 +158,7 @@ describe('the sources of backends', () => {
 
   it('FND-12: another source adds backends; a name that is taken has no effect there, told once', () => {
     const { sources, ids, lines } = scene([at('a', '10.0.0.1')]);
-    sources.start();
+    void sources.start();
     for (let i = 0; i < 2; i += 1) sources.put('f.json', [at('a', '10.0.0.9'), at('b', '10.0.0.2')]);
     expect(ids()).toEqual(['a', 'b']);
     expect(sources.specs()[0]?.endpoint).toMatchObject({ host: '10.0.0.1' });
@@ -166,7 +180,7 @@ describe('the sources of backends', () => {
         ? 'is our own listener 127.0.0.1:7: calls would go round'
         : null;
     const { time, names, sources, ids, lines } = scene([named('g', 'g.test')], own);
-    sources.start();
+    void sources.start();
     await names.answer('g.test', '127.0.0.1', '10.1.0.1');
     time.advance(30_000);
     await names.answer('g.test', '127.0.0.1', '10.1.0.1', '10.1.0.2');
@@ -183,13 +197,13 @@ describe('the sources of backends', () => {
     );
     expect(ids()).toEqual(['a', 'b']);
     bound = true;
-    sources.start();
+    void sources.start();
     expect(ids()).toEqual(['b']);
   });
 
   it('a name that is another keeps its members until the new one has been resolved', async () => {
     const { names, sources, ids } = scene([]);
-    sources.start();
+    void sources.start();
     sources.put('f.json', [named('g', 'old.test')]);
     await names.answer('old.test', '10.1.0.1');
     sources.put('f.json', [named('g', 'new.test')]);
@@ -203,7 +217,7 @@ describe('the sources of backends', () => {
     'another port or DNS server is another name: %j',
     async (part) => {
       const { names, sources, ids } = scene([]);
-      sources.start();
+      void sources.start();
       sources.put('f.json', [named('g', 'g.test')]);
       await names.answer('g.test', '10.1.0.1');
       const entry = named('g', 'g.test');
@@ -219,7 +233,7 @@ describe('the sources of backends', () => {
 
   it('an option that is another resolves nothing anew', async () => {
     const { names, sources, changes } = scene([]);
-    sources.start();
+    void sources.start();
     sources.put('f.json', [named('g', 'g.test')]);
     await names.answer('g.test', '10.1.0.1');
     sources.put('f.json', [{ ...named('g', 'g.test'), weight: 5 }]);
@@ -230,7 +244,7 @@ describe('the sources of backends', () => {
 
   it('a name that is gone is followed no more; one that comes again begins anew', async () => {
     const { time, names, sources, ids } = scene([]);
-    sources.start();
+    void sources.start();
     sources.put('f.json', [named('g', 'g.test')]);
     await names.answer('g.test', '10.1.0.1');
     sources.put('f.json', []);
@@ -244,7 +258,7 @@ describe('the sources of backends', () => {
 
   it('says nothing after it was stopped, and leaves no alarm', async () => {
     const { time, names, sources, changes, lines } = scene([named('g', 'g.test')]);
-    sources.start();
+    void sources.start();
     sources.stop();
     await names.answer('g.test', '10.1.0.1');
     sources.put('f.json', [at('b', '10.0.0.2')]);
@@ -255,7 +269,7 @@ describe('the sources of backends', () => {
   it('does not begin after it was stopped', () => {
     const { names, sources } = scene([named('g', 'g.test')]);
     sources.stop();
-    sources.start();
+    void sources.start();
     expect(names.asked).toEqual([]);
   });
 
