@@ -7,7 +7,10 @@ import type { CallState } from './call-state.js';
 import type { CommitCause, Plan } from './types.js';
 
 /** How an attempt ended, as far as the policy looks at it. */
-export type End = Pick<AttemptEnd, 'code' | 'reach' | 'pushback' | 'by' | 'reason'>;
+export type End = Pick<AttemptEnd, 'code' | 'reach' | 'pushback' | 'by' | 'reason'> & {
+  /** D33; absent: not so. */
+  readonly breached?: boolean | undefined;
+};
 
 /** What the ladder reads of a call; the attempt that ended is no longer among the live ones. */
 export type Standing = Pick<
@@ -117,8 +120,8 @@ function isRepeatable(standing: Standing, end: End): boolean {
 /** Row 4, where the pin could be had. */
 function judgePinned(standing: Standing, end: End, moment: Moment): Verdict {
   const { placement, plan } = standing;
-  // A hedge is no retry (D5).
-  const again = placement.kind === 'only' && placement.again && plan.kind === 'retry';
+  // A hedge is no retry (D5), and a breach ends retries on the target itself (D33).
+  const again = placement.kind === 'only' && placement.again && plan.kind === 'retry' && end.breached !== true;
   if (end.by === 'loss' && !again) return stop('backend_lost');
   const verdict = judgeByPolicy(standing, end, moment);
   return again || verdict.kind === 'stop' || verdict.kind === 'hold' ? verdict : stop('pinned');

@@ -81,6 +81,8 @@ export type CallEvent =
       readonly pushback: Pushback;
       readonly by: EndedBy;
       readonly reason?: StopReason | undefined;
+      /** Its backend has failed so often in a row that a pin does not go on with it (D33). */
+      readonly breached?: boolean | undefined;
     }
   /** `sent`: request bytes written to each live attempt that has a place. */
   | { readonly type: 'bufferOverflowed'; readonly limit: BufferLimit; readonly sent: ReadonlyMap<AttemptId, number> }

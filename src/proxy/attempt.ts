@@ -135,6 +135,14 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     return this.backend?.id ?? this.search.waitingAt;
   }
 
+  /** Its backend has failed so often in a row that a pin goes on with it no more (D33). */
+  get breached(): boolean {
+    const { backend, parts } = this;
+    if (backend === null || parts.health.calm) return false;
+    const standing = parts.health.standing(backend.id, parts.clock.now());
+    return standing !== 'clean' && standing !== 'recent' && standing !== 'rate_limited';
+  }
+
   /** Looks for a place (D12, No backend; D16). */
   place(): void {
     this.search.begin();

@@ -232,19 +232,12 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   attemptEnded(attempt: Attempt): void {
-    const { end, backend } = attempt;
+    const { id, end, backend, breached } = attempt;
     if (end === null) return;
-    if (end.reach === 'processed') this.noteReached(attempt);
-    const event = {
-      type: 'attemptEnded',
-      attempt: attempt.id,
-      code: end.code,
-      reach: end.reach,
-      pushback: end.pushback,
-      by: end.by,
-      reason: end.reason,
-    } as const;
-    if (end.by !== 'loss' || backend === null) this.dispatch(event);
+    const { code, reach, pushback, by, reason } = end;
+    if (reach === 'processed') this.noteReached(attempt);
+    const event = { type: 'attemptEnded', attempt: id, code, reach, pushback, by, reason, breached } as const;
+    if (by !== 'loss' || backend === null) this.dispatch(event);
     else this.dispatchLoss(attempt, backend, event);
   }
 

@@ -108,6 +108,17 @@ describe('a strict pin that may be retried on its target', () => {
     expect(call.fails(3)).toEqual(['debit', 'finish 3 attempts_exhausted']);
   });
 
+  it('PIN-53: the target fails too often in a row: told, and a call that may go elsewhere goes on', () => {
+    const call = begun(again);
+    expect(call.fails(1, { breached: false })).toEqual(['debit']);
+    expect(call.wakes()).toEqual(['retry 2']);
+    expect(call.fails(2, { breached: true })).toEqual(['debit', 'finish 2 pinned']);
+    expect(begun(again).fails(1, { breached: true, by: 'loss' })).toEqual(['debit', 'finish 1 backend_lost']);
+    const free = begun(firstOnly);
+    expect(free.fails(1, { breached: true })).toEqual(['debit']);
+    expect(free.wakes()).toEqual(['retry 2']);
+  });
+
   it('PIN-35: a retry for which it cannot be had tells what was said before', () => {
     const call = begun(again);
     call.fails(1);

@@ -50,6 +50,7 @@ export interface EndFacts {
   readonly reach?: Reach;
   readonly pushback?: Pushback;
   readonly by?: EndedBy;
+  readonly breached?: boolean;
 }
 
 export interface Setting {
@@ -107,8 +108,8 @@ export class Script {
   }
 
   ends(attempt: AttemptId, code: StatusCode, facts: EndFacts = {}): string[] {
-    const { reach = 'processed', pushback = { kind: 'none' }, by = 'backend' } = facts;
-    return this.send({ type: 'attemptEnded', attempt, code, reach, pushback, by });
+    const { reach = 'processed', pushback = { kind: 'none' }, by = 'backend', breached } = facts;
+    return this.send({ type: 'attemptEnded', attempt, code, reach, pushback, by, breached });
   }
 
   /** UNAVAILABLE, which the usual plan lists. */
