@@ -139,7 +139,7 @@ function describeSessions({ sessions, now }: AdminState): Answer {
 function clearSessions(peer: string, { sessions, tell }: AdminState): Answer {
   const cleared = sessions.clear();
   const fields = { event: 'admin', action: 'clear_sessions', sessions: cleared, peer };
-  tell('info', fields, `clearing all sessions, ${cleared} of them, was asked for by ${peer}`);
+  tell('info', fields, `clearing of all sessions (${cleared}) was asked for by ${peer}`);
   return { status: 200, body: { cleared } };
 }
 

@@ -188,7 +188,7 @@ describe('sessions', () => {
     expect(world.lines).toEqual([
       {
         fields: { event: 'admin', action: 'clear_sessions', sessions: 1, peer: '127.0.0.1:5' },
-        message: 'clearing all sessions, 1 of them, was asked for by 127.0.0.1:5',
+        message: 'clearing of all sessions (1) was asked for by 127.0.0.1:5',
       },
     ]);
   });
