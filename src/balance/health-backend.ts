@@ -255,7 +255,9 @@ export class TrackedBackend implements BackendHealth {
     this.hard += 1;
     this.lastFailureAt = now;
     const silentTooLong = now - this.lastSuccessAt >= aliveWindow;
-    if (!this.breached || mark < this.parkMark || !(silentTooLong || this.rate >= rateFloor)) {
+    // 4.3 (b): nor does a park grow while it lasts, which is felt where all are parked and tried all the same (D32).
+    const parked = now < this.failureUntil || mark < this.parkMark;
+    if (!this.breached || parked || !(silentTooLong || this.rate >= rateFloor)) {
       this.settle();
       return null;
     }

@@ -151,10 +151,12 @@ describe('how long', () => {
     expect(rig.standing).toBe('lapsed');
   });
 
-  it('HEA-31: one that began while it was parked lengthens the park', () => {
+  it('HEA-31: nor does one that began while it was parked: where all are parked, all are tried', () => {
     const rig = new Rig().parked().pass(10_000);
-    expect(rig.overlap(failure, failure)).toEqual([expect.objectContaining({ parkMs: 60_000, streak: 2 }), null]);
-    expect(rig.stats.parked_for_ms).toBe(60_000);
+    expect(rig.overlap(failure, failure)).toEqual([null, null]);
+    expect(rig.stats).toMatchObject({ parked_for_ms: 20_000, park_streak: 1 });
+    rig.pass(20_000);
+    expect(rig.meets(failure)).toMatchObject({ parkMs: 60_000, streak: 2 });
   });
 
   it('HEA-32: a success ends the park, and the next one is a first one', () => {

@@ -133,7 +133,8 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
         failures.push({ at, hard: true, transport: verdict.cause === 'transport' });
         const dead = at >= lastSuccess + 60_000;
         const later = lastPark === null || began > lastPark.set;
-        if (hardOnes().length < 3 || !later || !(dead || rate >= 0.5)) return;
+        const lasts = park !== null && at < park.until;
+        if (hardOnes().length < 3 || !later || lasts || !(dead || rate >= 0.5)) return;
         park = { set: index, until: at + (streak === 0 ? 30_000 : streak === 1 ? 60_000 : 120_000) };
         lastPark = park;
         probe = null;
