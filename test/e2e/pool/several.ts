@@ -33,6 +33,7 @@ export interface Several {
   begin(headers?: readonly Line[], options?: RawCallOptions): RawCall;
   /** How many streams each has got, in the order of the names. */
   streams(): number[];
+  link(name: string): string | undefined;
   /** What was written on all sockets so far has been read by the proxy. */
   settled(): Promise<void>;
 }
@@ -78,6 +79,7 @@ export async function several(scene: Scene, names: readonly string[], options: S
     begin,
     call: (headers, more) => begin(headers, more).done(),
     streams: () => backends.map(({ streams }) => streams.length),
+    link: (name) => proxy.app.pool.backends.find((backend) => backend.name === name)?.link,
     async settled() {
       await client.ping();
       for (const { connections } of backends)
@@ -140,5 +142,10 @@ export async function connectAgain({ proxy, time }: Several, name: string): Prom
   const at = proxy.app.pool.backends.find((backend) => backend.name === name)?.nextConnectAt ?? null;
   // No further: the time that a connect may take is virtual, and the connect is not.
   time.advance(at === null ? 0 : at - time.clock.now());
-  expect((await proxy.change(length)).event).toBe('connected');
+  for (let next = length; ; next += 1) {
+    const { event, name: whose, detail } = await proxy.change(next);
+    if (whose !== name) continue;
+    if (event === 'connected') return;
+    expect(event, detail).not.toBe('connect_failed');
+  }
 }
