@@ -61,7 +61,7 @@ class TieredPicker implements Picker {
   private readonly health: HealthView;
   private readonly options: PickerOptions;
   private known: readonly Candidate[] = [];
-  private uses = new Map<BackendId, Pick>();
+  /** Made once for each candidate: a pick allocates nothing. */
   private picks: readonly Pick[] = [];
   /** The order's shorter way, where no priorities stand against it. */
   private quick: Order['quick'] = null;
@@ -97,8 +97,7 @@ class TieredPicker implements Picker {
 
   private learn(candidates: readonly Candidate[]): void {
     this.order.learn(candidates);
-    this.uses = new Map(candidates.map(({ id }) => [id, this.uses.get(id) ?? { kind: 'use', id }]));
-    this.picks = candidates.map(({ id }) => this.uses.get(id) ?? none);
+    this.picks = candidates.map(({ id }) => ({ kind: 'use', id }));
     this.ranks = candidates.map(() => nowhere);
     const samePriority = candidates.every(({ priority }) => priority === candidates[0]?.priority);
     this.quick = samePriority ? this.order.quick : null;

@@ -32,7 +32,7 @@ export function createRoundRobin(): Order {
   function learn(candidates: readonly Candidate[]): void {
     const before = new Map(places.map((place) => [place.id, place]));
     places = candidates.map(({ id, weight }) => {
-      const place = before.get(id) ?? { id, weight, owed: 0, due: steeredTime, steeredAt: 0 };
+      const place = before.get(id) ?? { id, weight, owed: 0, due: 0, steeredAt: 0 };
       place.weight = weight;
       return place;
     });

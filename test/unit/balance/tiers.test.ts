@@ -59,11 +59,38 @@ describe('the tiers of a retry', () => {
   });
 });
 
+describe('the tiers of a retry, in particular', () => {
+  it('BAL-01: hold for one whose call has tried nobody yet, and leave the rotation alone', () => {
+    expect(seen('a b', 'a:recent', retrying(''), 3)).toBe('b b b');
+    const picker = tiered(new ScriptedHealth());
+    const candidates = pool('a b c');
+    const text = [query(), retrying(''), query()].map((asked) => picked(picker.pick(candidates, asked)));
+    expect(text).toEqual(['a', 'a', 'b']);
+  });
+
+  it('BAL-01: of those that were tried, one that is well comes before one that has lapsed', () => {
+    for (const health of ['a:lapsed', ''])
+      expect(seen('a b', health, retrying('ab'), 1)).toBe(health === '' ? 'a' : 'b');
+  });
+});
+
 describe('the tiers of a first attempt', () => {
   it('BAL-04: tiers 0 and 1 are one: a recent failure costs no first attempts', () => {
     expect(counts(seen('a b', 'a:recent', query(), 10).replaceAll(' ', ''))).toEqual({ a: 5, b: 5 });
     const notCalm = seen('a b p', 'a:recent p:parked@9', query(), 10);
     expect(counts(notCalm.replaceAll(' ', ''))).toEqual({ a: 5, b: 5 });
+  });
+
+  it('BAL-01: with backends to be left alone it goes by turns of its own', () => {
+    const picker = tiered(new ScriptedHealth());
+    const candidates = pool('a b c');
+    const led: PickQuery = { ...retrying('a'), cause: 'first' };
+    expect([led, query(), led, query()].map((asked) => picked(picker.pick(candidates, asked)))).toEqual([
+      'b',
+      'a',
+      'c',
+      'b',
+    ]);
   });
 
   it('BAL-05: a breached backend gets none while another is to be had, waited for or tried', () => {
@@ -147,6 +174,12 @@ describe('a pool that is parked', () => {
 
   it('BAL-11: parks that end together share', () => {
     expect(seen('a b c', 'a:parked@10 b:parked@10 c:parked@20', query(), 4)).toBe('a b a b');
+    const health = new ScriptedHealth('a:parked@10 b:parked@10');
+    const picker = tiered(health);
+    const candidates = pool('a b');
+    picker.pick(candidates, query());
+    health.set('');
+    expect(picked(picker.pick(candidates, query()))).toBe('a');
   });
 
   it.each(['parked@9', 'probing', 'lapsed', 'breached', 'limited@9', 'recent'])(
@@ -245,6 +278,7 @@ describe('priorities', () => {
     expect(seenBy('a0 b1', 'a b', 'b:lapsed', query(), 1)).toBe('a');
     expect(seenBy('a0 b1 c1', 'a:backoff b c', 'c:lapsed', query(), 1)).toBe('c');
     expect(seenBy('a0 b1', 'a b', 'a:parked@9 b:lapsed', query(), 1)).toBe('b');
+    expect(seenBy('a1 b0 c0', 'a b c', 'a:lapsed@1 b:lapsed@5', query(), 1)).toBe('b');
     expect(seenBy('a1 b0 c2', 'a b c', 'a:lapsed@1 b:lapsed@5', query(), 1)).toBe('b');
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { BalancingConfig } from '../../../src/grpc/balancing-config.js';
 import { seededRandom } from '../../../src/sim/seeded-random.js';
 import { retrying, ScriptedHealth, tiered } from './health.js';
-import { Backend, counts, ids, picked, picks, pool, query, roundRobin } from './pool.js';
+import { Backend, counts, ids, type Link, picked, picks, pool, query, roundRobin } from './pool.js';
 
 /** `a5 b1`: ids of one letter with their weights. */
 function weighted(text: string): Backend[] {
@@ -57,6 +57,23 @@ describe('weights of round robin', () => {
         });
       }),
     );
+  });
+
+  it.each<BalancingConfig>([
+    { kind: 'round_robin' },
+    { kind: 'pick_first', shuffle: false },
+    { kind: 'least_request', choiceCount: 2 },
+  ])('BAL-03: a pool that is full is told from one that is down: %j', (config) => {
+    const links = (a: Link, b: Link) => {
+      const backends = weighted('a2 b1');
+      for (const [at, link] of [a, b].entries()) Object.assign(backends[at] ?? {}, { link });
+      return picks(tiered(new ScriptedHealth(), {}, config), backends, 1);
+    };
+    expect([links('full', 'backoff'), links('backoff', 'backoff'), links('full', 'idle')]).toEqual([
+      'overloaded',
+      'none',
+      'b',
+    ]);
   });
 
   it('BAL-24: weights that are equal are turns, whatever they are', () => {
@@ -166,11 +183,11 @@ describe('least request', () => {
 
   /** Which backend is picked when these places of those that are left are drawn. */
   function drawing(text: string, left: number, draws: readonly number[], choiceCount = 2, health = ''): string {
-    const queue = [...draws];
-    const random = () => ((queue.shift() ?? 0) + 0.5) / left;
+    let drawn = 0;
+    const random = () => ((draws[drawn++] ?? 0) + 0.5) / left;
     const picker = tiered(new ScriptedHealth(health), {}, { kind: 'least_request', choiceCount }, random);
     const pick = picked(picker.pick(loaded(text), query()));
-    expect(queue).toEqual([]);
+    expect(drawn).toBe(draws.length);
     return pick;
   }
 
