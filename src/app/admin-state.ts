@@ -4,22 +4,12 @@ import type { HealthChange } from '../balance/health-types.js';
 import type { Sessions } from '../balance/sessions.js';
 import { duration } from '../config/setting-kinds.js';
 import type { BackendId } from '../grpc/backend-id.js';
-import type { LossOutcome, LossRecord } from '../proxy/losses.js';
+import { type LossRecord, lossOutcomes } from '../proxy/losses.js';
 import type { BackendChange } from '../upstream/types.js';
 import type { Backends } from './backends.js';
 
 /** How long a park by hand may be. */
 const parkRange = duration('1ms', '24h');
-
-/** Each is told, also at 0. */
-const noLosses: Readonly<Record<LossOutcome, 0>> = {
-  re_dispatched: 0,
-  absorbed: 0,
-  no_alternative: 0,
-  terminated: 0,
-  failed: 0,
-  cancelled: 0,
-};
 
 /** What the admin endpoints work with, and what has to be told of backends for them. */
 export interface BackendRecords {
@@ -31,7 +21,7 @@ export interface BackendRecords {
 
 /** @param backends asked for only when something has happened */
 export function createBackendRecords(backends: () => Backends, now: () => number): BackendRecords {
-  const history = new BackendHistory(Object.keys(noLosses));
+  const history = new BackendHistory(lossOutcomes);
 
   function look(id: BackendId): void {
     const { pool, book } = backends();
