@@ -29,6 +29,8 @@ const { values } = parseArgs({
     network: { type: 'string', default: 'auto' },
     /** So many backends, the last ones, register themselves. */
     registered: { type: 'string', default: '2' },
+    /** Takes the evidence, as JSON, and all that the proxy logged. */
+    keep: { type: 'string' },
     /** The built program. */
     dist: { type: 'string', default: fileURLToPath(new URL('../../dist', import.meta.url)) },
   },
@@ -116,8 +118,8 @@ children.add(program);
 const exited = once(program, 'exit');
 /** What must not have happened, whatever the faults. @type {string[]} */
 const problems = [];
-/** What the proxy logged last. @type {string[]} */
-const lastLines = [];
+/** By the proxy. @type {string[]} */
+const logged = [];
 let finished = false;
 program.once('exit', (code, signal) => {
   if (!finished) problems.push(`the proxy ended: ${code ?? signal}`);
@@ -125,8 +127,7 @@ program.once('exit', (code, signal) => {
 const ready = await Promise.race([
   new Promise((resolve) => {
     createInterface({ input: program.stdout }).on('line', (text) => {
-      lastLines.push(text);
-      if (lastLines.length > 20) lastLines.shift();
+      logged.push(text);
       const line = JSON.parse(text);
       if (line.msg === 'ready') resolve(line);
       else if (line.level >= 50) problems.push(`logged: ${text.slice(0, 500)}`);
@@ -151,6 +152,7 @@ const kinds = ['kill', 'pause', 'cut', 'slow'];
 if (registered > 0) kinds.push('leave', 'break');
 if (features.drain) kinds.push('drain');
 if (features.lost) kinds.push('lost');
+while (!(await admin.backends()).every(({ state }) => state === 'ready')) await delay(50);
 const whole = minutes * 60_000;
 const plan = drawFaults(random, whole, names.length, kinds, registered);
 say(`seed ${seed}, ${minutes} minutes, ${network.kind}, faults: ${kinds.join(' ')}`);
@@ -243,7 +245,7 @@ finished = true;
 for (const registration of registrations.values()) registration.close();
 program.kill('SIGTERM');
 const [code] = await Promise.race([exited, delay(10_000, ['no exit within 10 s'])]);
-if (code !== 0) problems.push(`the end of the proxy: ${code}; it said last:\n${lastLines.join('\n')}`);
+if (code !== 0) problems.push(`the end of the proxy: ${code}; it said last:\n${logged.slice(-20).join('\n')}`);
 
 const executions = names.flatMap((name) =>
   readFileSync(fileOf(name), 'utf8')
@@ -251,7 +253,9 @@ const executions = names.flatMap((name) =>
     .filter((line) => line !== '')
     .map((line) => ({ backend: name, at: Number(line.split(' ')[0]), id: line.split(' ')[1] ?? '' })),
 );
-const results = runChecks({ calls, faults, executions, looks, stalls, end }, limits);
+const evidence = { calls, faults, executions, looks, stalls, end };
+if (values.keep !== undefined) writeFileSync(values.keep, JSON.stringify({ seed, evidence, logged }));
+const results = runChecks(evidence, limits);
 results.push({ name: 'the proxy lives, logs no error and leaves nothing', checked: 1, failures: problems });
 
 // === The report ===
