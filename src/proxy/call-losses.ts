@@ -6,44 +6,51 @@ import type { LossBook, LossOutcome, OpenLoss } from './losses.js';
 
 /** One lost attempt of a call. */
 export interface CallLoss {
-  /**
-   * The machine has heard of it, and the call goes on.
-   *
-   * @param siblings other attempts were in flight
-   * @param sent another one has been sent since
-   */
-  follow(siblings: boolean, sent: boolean): void;
+  /** The machine has heard of it, and the call goes on. */
+  follow(): void;
+}
+
+/** An attempt of which it is not known yet what becomes of it. */
+interface Waiting {
+  readonly loss: OpenLoss;
+  /** Others were in flight: whatever is sent then, they had the call in hand. */
+  readonly siblings: boolean;
 }
 
 /** What becomes of one call's attempts whose backends were lost under them (D19). */
 export class CallLosses {
   private readonly book: LossBook;
-  /** Those of which it is not known yet; null: none, as in nearly all calls. */
-  private waiting: OpenLoss[] | null = null;
+  /** Null: none, as in nearly all calls. */
+  private waiting: Waiting[] | null = null;
 
   constructor(book: LossBook) {
     this.book = book;
   }
 
-  /** @param terminated the client has response headers of the attempt */
-  open(attempt: Attempt, { id, generation }: UpstreamBackend, terminated: boolean): CallLoss {
+  /**
+   * Before the machine hears of it.
+   *
+   * @param terminated the client has response headers of the attempt
+   * @param siblings other attempts are in flight
+   */
+  open(attempt: Attempt, { id, generation }: UpstreamBackend, terminated: boolean, siblings: boolean): CallLoss {
     const loss = this.book.open(id, generation, decodeMessage(attempt.end?.message ?? ''));
     if (terminated) loss.settle('terminated');
     else {
       this.waiting ??= [];
-      this.waiting.push(loss);
+      this.waiting.push({ loss, siblings });
     }
     return {
-      follow(siblings, sent) {
+      follow() {
         if (siblings) loss.settle('absorbed');
-        else if (sent) loss.settle('re_dispatched');
       },
     };
   }
 
-  /** Another attempt has been sent. */
+  /** Another attempt has been sent: the next hedge, too, where a loss with siblings brought it forward. */
   sent(): void {
-    if (this.waiting !== null) this.settle('re_dispatched');
+    for (const { loss, siblings } of this.waiting ?? []) loss.settle(siblings ? 'absorbed' : 're_dispatched');
+    this.waiting = null;
   }
 
   /** @param placeless the last attempt found no backend */
@@ -54,7 +61,7 @@ export class CallLosses {
   }
 
   private settle(outcome: LossOutcome): void {
-    for (const loss of this.waiting ?? []) loss.settle(outcome);
+    for (const { loss } of this.waiting ?? []) loss.settle(outcome);
     this.waiting = null;
   }
 }

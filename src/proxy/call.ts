@@ -243,11 +243,10 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
 
   /** D19: what becomes of an attempt whose backend was lost is counted. */
   private dispatchLoss(attempt: Attempt, backend: UpstreamBackend, event: CallEvent): void {
-    const loss = this.losses.open(attempt, backend, this.headersForwarded && attempt === this.winner);
     const siblings = this.attempts.some((other) => other !== attempt && other.end === null && !other.cancelled);
-    const { dispatched } = this;
+    const loss = this.losses.open(attempt, backend, this.headersForwarded && attempt === this.winner, siblings);
     this.dispatch(event);
-    if (!this.done) loss.follow(siblings, this.dispatched > dispatched);
+    if (!this.done) loss.follow();
   }
 
   private noteReached({ backend }: Attempt): void {

@@ -11,6 +11,7 @@ import {
   deadline,
   park,
   pin,
+  reconnect,
   retryOff,
   type Several,
   several,
@@ -264,7 +265,7 @@ describe('a backend', () => {
     const pool = await several(scene, names, { onStream: behave.silent });
     const calls = Array.from({ length: 3 }, () => pool.begin([pin('a')]));
     await pool.backend('a').waitForStream(3);
-    await cutOffFor(pool);
+    await reconnect(pool, 'a');
     await Promise.all(calls.map((call) => call.done()));
     expect(pool.proxy.healthChanges).toMatchObject([
       { kind: 'parked', id: 'a' },
@@ -280,7 +281,7 @@ describe('a backend', () => {
     const stream = await pool.backend('a').waitForStream(3);
     stream.trailersOnly(unavailable);
     await calls[2]?.done();
-    await cutOffFor(pool);
+    await reconnect(pool, 'a');
     await Promise.all(calls.map((call) => call.done()));
     expect(pool.proxy.healthChanges).toMatchObject([{ kind: 'parked', id: 'a' }]);
     for (const name of names) pool.backend(name).behave(answerName);
@@ -294,11 +295,3 @@ describe('a backend', () => {
     expect(pool.proxy.healthChanges).toEqual([]);
   });
 });
-
-/** Cuts a's connection, which is made again. */
-async function cutOffFor({ proxy, backend }: Several): Promise<void> {
-  const { length } = proxy.changes;
-  backend('a').kill();
-  expect((await proxy.change(length)).event).toBe('lost');
-  expect((await proxy.change(length + 1)).event).toBe('connected');
-}

@@ -136,16 +136,22 @@ export async function cutOff({ backend, proxy }: Several, name: string): Promise
   expect((await proxy.change(length + 1)).event).toBe('connect_failed');
 }
 
-/** Lets time pass until a backend that could not be connected is connected again, which must work. */
+/** Lets time pass until a backend that has no connection is connected again, which must work. */
 export async function connectAgain({ proxy, time }: Several, name: string): Promise<void> {
-  const { length } = proxy.changes;
-  const at = proxy.app.pool.backends.find((backend) => backend.name === name)?.nextConnectAt ?? null;
-  // No further: the time that a connect may take is virtual, and the connect is not.
-  time.advance(at === null ? 0 : at - time.clock.now());
-  for (let next = length; ; next += 1) {
+  const backend = proxy.app.pool.backends.find((one) => one.name === name);
+  for (let next = proxy.changes.length; backend?.link !== 'ready'; next += 1) {
+    // No further: the time that a connect may take is virtual, and the connect is not.
+    const at = backend?.nextConnectAt ?? null;
+    if (at !== null) time.advance(at - time.clock.now());
     const { event, name: whose, detail } = await proxy.change(next);
-    if (whose !== name) continue;
-    if (event === 'connected') return;
-    expect(event, detail).not.toBe('connect_failed');
+    if (whose === name) expect(event, detail).not.toBe('connect_failed');
   }
+}
+
+/** Cuts a backend's connection, and has it connected again. */
+export async function reconnect(pool: Several, name: string): Promise<void> {
+  const { length } = pool.proxy.changes;
+  pool.backend(name).kill();
+  expect((await pool.proxy.change(length)).event).toBe('lost');
+  await connectAgain(pool, name);
 }
