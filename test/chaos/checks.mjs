@@ -173,8 +173,9 @@ function checkSessions(calls, runsOf, zero) {
     for (const [i, step] of steps.entries()) {
       const before = steps[i - 1];
       if (before === undefined || before.backend === step.backend) continue;
-      // It was told at some time of the call that was told so; its client may have read that after the next call was executed.
-      const lost = losses.some(({ begun, ended }) => begun <= step.at && (ended ?? step.at) >= before.at);
+      // Told at some time of the call that was told so: its client may have read that after the next call was executed, and a
+      // busy or paused backend may execute after it what it was sent before.
+      const lost = losses.some(({ begun, ended }) => begun <= step.at && (ended ?? step.at) >= before.call.begun);
       if (lost) continue;
       const near = losses.map(({ id, begun, ended }) => `${id} ${begun - step.at} to ${ended - step.at} ms`);
       const told = `${near.length === 0 ? 'never' : near.join(', ')} from then`;

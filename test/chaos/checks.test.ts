@@ -147,6 +147,13 @@ describe('what a run of the chaos is held against', () => {
     expect(failing({ ...leave, calls: [first, { ...lost, begun: 31_020, ended: 31_070 }, second] })).not.toContain(
       'a session stays on its backend, or is told lost',
     );
+    // Told while a call was on its way to the backend.
+    expect(failing({ ...leave, calls: [first, { ...lost, begun: 1010, ended: 1020 }, second] })).not.toContain(
+      'a session stays on its backend, or is told lost',
+    );
+    expect(failing({ ...leave, calls: [first, { ...lost, begun: 900, ended: 990 }, second] })).toContain(
+      'a session stays on its backend, or is told lost',
+    );
     expect(failing({ ...leave, calls: [first, { ...lost, begun: 31_060, ended: 31_070 }, second] })).toContain(
       'a session stays on its backend, or is told lost',
     );
