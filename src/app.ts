@@ -3,6 +3,7 @@ import { type Admin, createAdmin } from './admin/server.js';
 import { createAdminState, createBackendRecords } from './app/admin-state.js';
 import { type BoundAddresses, createBackends } from './app/backends.js';
 import type { Ports } from './app/ports.js';
+import { readBackends, readWire } from './app/readings.js';
 import { createBlame } from './balance/blame.js';
 import type { HealthChange } from './balance/health-types.js';
 import { createPicker } from './balance/picker.js';
@@ -15,11 +16,14 @@ import type { Settings } from './config/settings.js';
 import { defaultBalancing } from './grpc/balancing-config.js';
 import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
+import { WireTally } from './http2/wire-tally.js';
 import { createThrottle, type Throttle } from './policy/throttle.js';
 import { ClientMemory } from './proxy/client-memory.js';
 import type { ClientTls } from './proxy/client-tls.js';
 import { createListener, type Listener } from './proxy/listener.js';
 import { LossBook, type LossRecord } from './proxy/losses.js';
+import type { Meters } from './proxy/meters.js';
+import { createNoMeters } from './proxy/no-meters.js';
 import { createNotes } from './proxy/notes.js';
 import type { CallObserver } from './proxy/observer.js';
 import type { ProxyParts } from './proxy/parts.js';
@@ -55,6 +59,8 @@ export interface FileContents extends ClientTlsFiles, BackendTlsFiles {
 /** Where the app tells of what happens. None may throw. */
 export interface AppEvents {
   readonly observer: CallObserver;
+  /** Counts what happens, and prints it at `/metrics`; default: nothing is counted. */
+  readonly meters?: Meters;
   readonly onBackendChange: (change: BackendChange) => void;
   readonly onHealthChange: (change: HealthChange) => void;
   /** What became of the attempts of a backend that was lost (D34). */
@@ -122,6 +128,8 @@ export function createApp(
     floodBudget: settings.floodBudget,
   };
   let draining = false;
+  const { meters = createNoMeters() } = events;
+  const tallies = { clients: new WireTally(), backends: new WireTally() };
   const records = createBackendRecords(
     () => backends,
     () => clock.now(),
@@ -136,16 +144,20 @@ export function createApp(
       adminToken: files.adminToken,
       tls: settings.backendTls ? backendTls(settings, files) : null,
       wire,
+      tally: tallies.backends,
       draining: () => draining,
     },
     ports,
     {
       ...events,
+      onResolved: (outcome) => meters.resolved(outcome),
       onBackendChange(change) {
+        meters.backendChanged(change);
         records.onBackendChange(change);
         events.onBackendChange(change);
       },
       onHealthChange(change) {
+        meters.healthChanged(change, clock.now());
         records.onHealthChange(change);
         events.onHealthChange(change);
       },
@@ -198,6 +210,7 @@ export function createApp(
     onHealthChange: book.onChange,
     sessions,
     losses: new LossBook(turn, (loss) => {
+      meters.lost(loss);
       records.onLoss(loss);
       events.onLoss(loss);
     }),
@@ -217,6 +230,7 @@ export function createApp(
     authority: settings.backendAuthority,
     scheme: settings.backendTls ? 'https' : 'http',
     observer: events.observer,
+    meters,
     nextCallId: () => {
       calls += 1;
       return `${instance}-${calls.toString(36)}`;
@@ -243,8 +257,26 @@ export function createApp(
       via: settings.via ? viaLine(instance) : null,
     },
     turn,
+    tally: tallies.clients,
     onRefused: events.onClientRefused,
   });
+  function metrics(): string {
+    const now = clock.now();
+    return meters.render({
+      now,
+      callsInFlight: listener.openCalls,
+      clientConnections: listener.connections,
+      replayHeld: replay.held,
+      replayPeak: replay.peak,
+      relayWaiting: relay.waiting,
+      throttle: throttle.state,
+      sessions: sessions.stats(now),
+      draining,
+      backends: readBackends(pool.backends, book.health, now),
+      wire: { client: readWire(tallies.clients), backend: readWire(tallies.backends) },
+    });
+  }
+
   let endPreStop: () => void = () => {};
   const { admin: adminListen } = settings;
   const admin: Admin | null =
@@ -259,6 +291,7 @@ export function createApp(
             draining: () => draining,
             now: () => clock.now(),
             tell: events.tell,
+            metrics: events.meters === undefined ? undefined : metrics,
             sessions,
           }),
         });

@@ -4,14 +4,16 @@ import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { run } from './cli/run.js';
 import { serve } from './cli/serve.js';
-import { createNodeAlarms } from './runtime/alarms.js';
+import { createNodeAlarms, createNodeTimer } from './runtime/alarms.js';
 import { nodeClock } from './runtime/clock.js';
+import { watchLoopLag } from './runtime/loop-lag.js';
 import { nodeRandom } from './runtime/random.js';
 import { readText } from './runtime/read-text.js';
 import { nodeTurn } from './runtime/turn.js';
 import { nodeStamp, readAgain, watchFile } from './runtime/watch-file.js';
 import { createAccessLog } from './telemetry/access-log.js';
 import { createLogger } from './telemetry/logger.js';
+import type { ProcessFacts } from './telemetry/metrics/program-numbers.js';
 import { createRunLog } from './telemetry/serve-log.js';
 
 // The process boundary: argv, environment, signals, exit code. Nothing else touches `process`.
@@ -48,6 +50,19 @@ function packageVersion(): string {
   return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
 }
 
+function processFacts(): ProcessFacts {
+  return {
+    version: packageVersion(),
+    node: process.version,
+    startedAt: Date.now() / 1000 - process.uptime(),
+    residentBytes: () => process.memoryUsage.rss(),
+    cpuSeconds() {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1_000_000;
+    },
+  };
+}
+
 // Whoever read our output may go away: no reason to end calls that are going well.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
@@ -64,10 +79,14 @@ const io = {
 };
 
 process.exitCode = await run(process.argv.slice(2), io, {
-  serve(settings, notes) {
+  async serve(settings, notes) {
+    // Brings OpenTelemetry's packages, which the other commands start faster without.
+    const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
+    const meters = new ProgramMeters(processFacts());
+    watchLoopLag(nodeClock, createNodeTimer(), (late) => meters.lagged(late));
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
     const logger = createLogger({ level: settings.logLevel, format, destination: process.stdout });
-    const log = createRunLog(logger, createAccessLog(logger, settings.accessLog), () => nodeClock.now());
+    const lines = createRunLog(logger, createAccessLog(logger, settings.accessLog), () => nodeClock.now());
     // From before the start on: the default action would end the process, and every call with it.
     let onHangup = (): void => {};
     process.on('SIGHUP', () => onHangup());
@@ -77,7 +96,7 @@ process.exitCode = await run(process.argv.slice(2), io, {
       watch: (path, onChange) => watchFile(path, { ...ports, stampOf: nodeStamp }, onChange),
       stderr,
       ports: { ...ports, localAddresses: io.localAddresses },
-      log,
+      log: { ...lines, meters },
       terminated: terminated(),
       onHangup: (listener) => {
         onHangup = listener;

@@ -23,14 +23,18 @@ export interface AdminState extends ActionParts {
   /** Where the backends that are wanted come from; one that is missing is removed. */
   readonly sources: () => ReadonlyMap<BackendId, BackendSource>;
   readonly sessions: Pick<Sessions, 'stats' | 'clear'>;
+  /** Prometheus text; absent: nothing is counted. */
+  readonly metrics?: (() => string) | undefined;
   /** A line of the log. */
   readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
-/** An answer in JSON. */
+/** An answer, in JSON unless it says otherwise. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  /** The content-type of a body that is a text as it stands. */
+  readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -65,6 +69,7 @@ export function createEndpoints(
   const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
     ['/healthz', get(() => ({ status: 200, body: { status: 'alive' } }))],
     ['/readyz', get(() => describeReadiness(state))],
+    ['/metrics', get(() => showMetrics(state))],
     ['/backends', get(() => ({ status: 200, body: { backends: rowsOf(state.pool.backends, state) } }))],
     ...backendActions.map(
       (action) => [`/backends/*/${action}`, post((request) => actOn(action, request, state))] as const,
@@ -93,6 +98,14 @@ export function createEndpoints(
     }
     return endpoint.answer({ segment: segment ?? '', query, peer });
   };
+}
+
+/** The text format that every Prometheus reads. */
+const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
+
+function showMetrics({ metrics }: AdminState): Answer {
+  if (metrics === undefined) return { status: 404, body: { error: 'nothing is counted here' } };
+  return { status: 200, body: metrics(), type: prometheusText };
 }
 
 function describeReadiness(state: AdminState): Answer {
@@ -153,7 +166,7 @@ const shownPath = 100;
 function nothingAt(path: string, tooDeep: boolean): string {
   const there = `there is no ${path.slice(0, shownPath)}`;
   if (tooDeep) return `${there}; in the name of a backend / is written as %2F`;
-  return `${there}; see /healthz, /readyz, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear`;
+  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear`;
 }
 
 /** Path and query. */

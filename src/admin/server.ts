@@ -82,10 +82,10 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return formatEndpoint({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
 }
 
-function send(response: http.ServerResponse, method: string, { status, body, headers }: Answer): void {
-  const text = `${JSON.stringify(body)}\n`;
+function send(response: http.ServerResponse, method: string, { status, body, type, headers }: Answer): void {
+  const text = type === undefined ? `${JSON.stringify(body)}\n` : String(body);
   response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': type ?? 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',

@@ -45,7 +45,7 @@ export function createBackendRecords(backends: () => Backends, now: () => number
 export function createAdminState(
   backends: Backends,
   { history }: BackendRecords,
-  rest: Pick<AdminState, 'draining' | 'now' | 'tell'> & { readonly sessions: Sessions },
+  rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics'> & { readonly sessions: Sessions },
 ): AdminState {
   const { pool, book, sources } = backends;
   sources.onChange(() => {

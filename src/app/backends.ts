@@ -8,6 +8,7 @@ import { type Control, createControl } from '../control/server.js';
 import type { RegisteredBackend } from '../control/types.js';
 import { backendId } from '../grpc/backend-id.js';
 import type { Http2Settings } from '../http2/types.js';
+import type { WireTally } from '../http2/wire-tally.js';
 import type { BackendEntry } from '../upstream/backend-set.js';
 import type { BackendTls } from '../upstream/connect.js';
 import { createLookup } from '../upstream/lookup.js';
@@ -34,6 +35,8 @@ export interface BackendsOptions {
   readonly adminToken: string | null;
   readonly tls: BackendTls | null;
   readonly wire: Http2Settings;
+  /** Counts what backends' connections read and write. */
+  readonly tally: WireTally;
   readonly draining: () => boolean;
 }
 
@@ -42,6 +45,8 @@ export interface BackendsEvents {
   readonly onBackendChange: (change: BackendChange) => void;
   readonly onHealthChange: (change: HealthChange) => void;
   readonly onClientRefused: (peer: string, detail: string) => void;
+  /** A look-up of a backend's name is over. */
+  readonly onResolved: (outcome: 'changed' | 'unchanged' | 'failed') => void;
   readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
@@ -91,7 +96,7 @@ export function createBackends(
       dnsRefresh: settings.dnsRefresh,
     },
     { clock, alarms, random, lookup: createLookup, own },
-    { tell: events.tell },
+    { tell: events.tell, onResolved: events.onResolved },
   );
 
   /** Port 0 is another one when it is bound. */
@@ -118,6 +123,7 @@ export function createBackends(
         ? null
         : { time: settings.keepaliveTime, timeout: settings.keepaliveTimeout, maxPings: settings.keepaliveMaxPings },
     settings: options.wire,
+    tally: options.tally,
     tls,
     clock,
     random,

@@ -41,6 +41,7 @@ export function followEndpoints(
 ): SetFollower {
   return followFiles<'endpoints'>(
     {
+      key: 'endpoints',
       what: 'endpoints',
       paths: { endpoints: path },
       texts: { endpoints: text },

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { fileProblem } from './file-problem.js';
-import type { FollowIo } from './follow-service-config.js';
+import type { FollowIo, Reloaded } from './follow-service-config.js';
 
 /** What each file of a set holds, or where it is; null where none is named. */
 export type FileSet<Key extends string> = { readonly [K in Key]: string | null };
 
 /** Files that count together: a certificate is of no use without its key. */
 export interface FollowedSet<Key extends string> {
-  /** What they are for, as the log says it: `TLS for clients`. */
+  /** What they are for, as the metrics say it. */
+  readonly key: Reloaded;
+  /** The same, as the log says it: `TLS for clients`. */
   readonly what: string;
   readonly paths: FileSet<Key>;
   /** As the start read them: good ones. */
@@ -123,6 +125,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     if (version === inForce) {
       if (asked) io.tell('info', fields, `${what}: unchanged: ${message}`);
       else if (trouble !== null) io.tell('info', fields, `${what}: ${words.again}: ${message}`);
+      io.reloaded?.(set.key, 'unchanged');
     } else {
       try {
         set.apply(texts);
@@ -131,6 +134,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
         return;
       }
       inForce = version;
+      io.reloaded?.(set.key, 'applied');
       io.tell('info', fields, `${what}: ${words.fresh}: ${message}`);
       for (const warning of warnings) io.tell('warn', {}, warning);
     }
@@ -152,6 +156,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     }
     badSince = null;
     trouble = problem;
+    io.reloaded?.(set.key, 'rejected');
     io.tell('warn', {}, `${what}: ${words.useless}: ${problem}`);
   }
 

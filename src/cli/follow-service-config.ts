@@ -5,6 +5,7 @@ import {
   type ConfigSource,
   type SourceDecision,
   type SourceEvent,
+  type SourceStep,
   sourceWakeAt,
   startConfigSource,
   stepConfigSource,
@@ -21,7 +22,12 @@ export interface FollowIo {
   readonly ports: Pick<Ports, 'clock' | 'alarms'>;
   readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
   readonly apply: (config: ServiceConfig) => void;
+  /** A file was read again, and that came of it: for the metrics. */
+  readonly reloaded?: ((what: Reloaded, outcome: 'applied' | 'unchanged' | 'rejected') => void) | undefined;
 }
+
+/** What is read again while the proxy runs. */
+export type Reloaded = 'service_config' | 'endpoints' | 'client_tls' | 'backend_tls';
 
 /** The service config's file, followed. */
 export interface ConfigFollower {
@@ -44,10 +50,19 @@ export function followServiceConfig(path: string, loaded: LoadedConfig, io: Foll
     if (stopped) return;
     const step = stepConfigSource(source, event, clock.now());
     source = step.source;
+    if (event.type === 'read' || event.type === 'readFailed') count(step);
     for (const decision of step.decisions) act(decision);
     if (alarm !== null) alarms.cancel(alarm);
     const wakeAt = sourceWakeAt(source);
     alarm = wakeAt === null ? null : alarms.set(wakeAt, () => on({ type: 'woke' }));
+  }
+
+  /** Bad news are counted where they are told: a file that is being written is none yet. */
+  function count({ decisions }: SourceStep): void {
+    const applied = decisions.some(({ type }) => type === 'apply');
+    const rejected = decisions.some((decision) => decision.type === 'tell' && decision.level === 'warn');
+    if (applied || rejected || source.doubted === null)
+      io.reloaded?.('service_config', applied ? 'applied' : rejected ? 'rejected' : 'unchanged');
   }
 
   function act(decision: SourceDecision): void {

@@ -15,13 +15,13 @@ export function followTls(
   const backends = backendSide(settings);
   const followers: SetFollower[] = [];
   if (names(clients)) {
-    const set = { what: 'TLS for clients', paths: clients, texts: clientSide(files) };
+    const set = { key: 'client_tls', what: 'TLS for clients', paths: clients, texts: clientSide(files) } as const;
     const judge = (texts: ClientTlsFiles): string | null => clientTlsProblem(texts, clients);
     const describe = (texts: ClientTlsFiles): SetWords => words('tlsCert', texts.tlsCert, clients.tlsCert);
     followers.push(followFiles({ ...set, judge, describe, apply: app.secureClients }, io));
   }
   if (names(backends)) {
-    const set = { what: 'TLS to backends', paths: backends, texts: backendSide(files) };
+    const set = { key: 'backend_tls', what: 'TLS to backends', paths: backends, texts: backendSide(files) } as const;
     const judge = (texts: BackendTlsFiles): string | null => backendTlsProblem(texts, backends);
     const describe = (texts: BackendTlsFiles): SetWords =>
       words('backendCert', texts.backendCert, backends.backendCert);

@@ -69,7 +69,8 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
       config: { path: loaded.path, version: loaded.version, methods: countNames(loaded.config) },
     });
     const { readAgain, watch, ports } = io;
-    const outside = { readAgain, watch, ports, tell: io.log.tell };
+    const reloaded: FollowIo['reloaded'] = (what, outcome) => io.log.meters?.reloaded(what, outcome);
+    const outside = { readAgain, watch, ports, tell: io.log.tell, reloaded };
     const followers = [
       followServiceConfig(serviceConfigPath(settings), loaded, { ...outside, apply: app.configure }),
       ...followTls(settings, files, app, outside),

@@ -13,7 +13,7 @@ export interface MethodPolicy {
   /** Bytes of one message, its prefix of five not counted; null is no limit (CFG-85 to CFG-87). */
   readonly maxRequestMessageBytes: number | null;
   readonly maxResponseMessageBytes: number | null;
-  /** The method or its service is named in the config: its name is bounded, and fit for a metric label. */
+  /** The config names this very method, its service alone does not do: such names are bounded, and fit for a metric label (D23). */
   readonly named: boolean;
   /** The entry of methodConfig that applies, from 0; null where none does. */
   readonly entry: number | null;
@@ -62,7 +62,7 @@ export function compileMethods(config: ServiceConfig): MethodTable {
     for (const name of entry.names) {
       names++;
       if (name.kind === 'all') byDefault = { ...named, named: false };
-      else if (name.kind === 'service') byService.set(name.service, named);
+      else if (name.kind === 'service') byService.set(name.service, { ...named, named: false });
       // A method with a slash is never what follows the last slash of a path; as a key it would pass for another's name.
       else if (!name.method.includes('/')) byPath.set(`/${name.service}/${name.method}`, named);
     }

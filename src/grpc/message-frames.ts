@@ -1,5 +1,5 @@
 /** Length of a message's prefix: one byte of flags, four of length (gRPC PROTOCOL-HTTP2, Length-Prefixed-Message). */
-const prefixLength = 5;
+export const prefixLength = 5;
 
 /** Follows the messages in one direction of a call by their prefixes alone: bodies are neither looked at nor kept. */
 export interface MessageScanner {

@@ -17,10 +17,20 @@ import type {
   Role,
   StreamEvents,
 } from './types.js';
+import { WireTally } from './wire-tally.js';
 
-/** An engine for one connection in this role. Call `start` before anything else. */
-export function createConnection(role: Role, settings: Http2Settings, events: ConnectionEvents): BoundConnection {
-  return new ConnectionCore(role, settings, events);
+/**
+ * An engine for one connection in this role. Call `start` before anything else.
+ *
+ * @param tally counts what it reads and writes
+ */
+export function createConnection(
+  role: Role,
+  settings: Http2Settings,
+  events: ConnectionEvents,
+  tally: WireTally = new WireTally(),
+): BoundConnection {
+  return new ConnectionCore(role, settings, events, tally);
 }
 
 /**
@@ -39,17 +49,17 @@ class ConnectionCore implements BoundConnection {
   private readonly messages: Messages;
   private readonly receiver: Receiver;
 
-  constructor(role: Role, settings: Http2Settings, events: ConnectionEvents) {
+  constructor(role: Role, settings: Http2Settings, events: ConnectionEvents, tally: WireTally) {
     this.role = role;
     this.limits = settings;
     const queue = new SendQueue();
     this.table = new StreamTable(events, queue);
     this.budget = new FloodBudget(settings.floodBudget);
-    this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events, this.budget);
+    this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events, this.budget, tally);
     const { peer, table, sender, budget } = this;
     this.faults = new Faults(role, events, table, sender, budget);
     this.messages = new Messages(role, settings, events, table, sender, this.faults, peer, budget);
-    this.receiver = new Receiver(role, settings, events, table, sender, this.faults, this.messages, peer);
+    this.receiver = new Receiver(role, settings, events, table, sender, this.faults, this.messages, peer, tally);
   }
 
   start(): void {

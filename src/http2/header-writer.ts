@@ -50,6 +50,7 @@ export class HeaderWriter {
     }
     const flags = endStream ? Flag.END_STREAM : 0;
     if (end - from <= this.peer.maxFrameSize) {
+      outbox.tally.sent(FrameType.HEADERS);
       putFrameHeader(outbox.block, outbox.at, end - from, FrameType.HEADERS, flags | Flag.END_HEADERS, streamId);
       outbox.at = end;
     } else {

@@ -1,3 +1,5 @@
+import { WireTally } from './wire-tally.js';
+
 /** The size of a connection's first block, and the most one grows to unless more is asked for at once (bytes). */
 const firstBlock = 1024;
 const lastBlock = 32 * 1024;
@@ -26,6 +28,12 @@ export class Outbox {
   private nextBlock = firstBlock;
   private parts: Uint8Array[] = [];
   private partBytes = 0;
+  /** Counts the frames that are written. */
+  readonly tally: WireTally;
+
+  constructor(tally: WireTally = new WireTally()) {
+    this.tally = tally;
+  }
 
   /** Bytes waiting. */
   get bytes(): number {

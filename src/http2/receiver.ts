@@ -8,6 +8,7 @@ import type { Sender } from './sender.js';
 import type { PeerSettings, SettingsTarget } from './settings.js';
 import type { StreamTable } from './stream-table.js';
 import { type ConnectionEvents, ErrorCode, type Http2Settings, type Role } from './types.js';
+import type { WireTally } from './wire-tally.js';
 
 const { PROTOCOL_ERROR, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR } = ErrorCode;
 
@@ -33,6 +34,7 @@ export class Receiver implements FrameSink, SettingsTarget {
   private readonly faults: Faults;
   private readonly messages: Messages;
   private readonly peer: PeerSettings;
+  private readonly tally: WireTally;
   private readonly reader: FrameReader;
   private prefaceSeen: number;
   /** Of the peer's GOAWAY; it may only fall (RFC 9113 6.8). */
@@ -47,6 +49,7 @@ export class Receiver implements FrameSink, SettingsTarget {
     faults: Faults,
     messages: Messages,
     peer: PeerSettings,
+    tally: WireTally,
   ) {
     this.role = role;
     this.limits = limits;
@@ -56,6 +59,7 @@ export class Receiver implements FrameSink, SettingsTarget {
     this.faults = faults;
     this.messages = messages;
     this.peer = peer;
+    this.tally = tally;
     this.reader = new FrameReader(this, limits.maxFrameSize);
     this.prefaceSeen = role === 'client' ? clientPreface.length : 0;
   }
@@ -68,6 +72,7 @@ export class Receiver implements FrameSink, SettingsTarget {
 
   /** See Http2Connection.receive. */
   receive(chunk: Uint8Array): void {
+    this.tally.receivedBytes += chunk.length;
     if (this.faults.stopped) return;
     let at = 0;
     for (; this.prefaceSeen < clientPreface.length && at < chunk.length; at += 1) {
@@ -90,6 +95,7 @@ export class Receiver implements FrameSink, SettingsTarget {
   }
 
   onFrame(type: number, flags: number, streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
+    this.tally.received(type);
     if (this.messages.blockOf !== 0 && (type !== FrameType.CONTINUATION || streamId !== this.messages.blockOf))
       return this.faults.connection(
         PROTOCOL_ERROR,

@@ -19,6 +19,7 @@ import type { PeerSettings } from './settings.js';
 import { State, type StreamCore, Waiting } from './stream.js';
 import type { StreamTable } from './stream-table.js';
 import type { ConnectionEvents, HeaderField } from './types.js';
+import type { WireTally } from './wire-tally.js';
 
 /** Pending output from which on no more DATA is taken until the socket has taken what there is (bytes). */
 const outputBound = 256 * 1024;
@@ -30,7 +31,8 @@ export class Sender {
   /** The next stream that we open (client role; RFC 9113 5.1.1). */
   nextStreamId = 1;
 
-  private readonly outbox = new Outbox();
+  private readonly tally: WireTally;
+  private readonly outbox: Outbox;
   private readonly headerWriter: HeaderWriter;
   private readonly table: StreamTable;
   private readonly queue: SendQueue;
@@ -56,7 +58,10 @@ export class Sender {
     peer: PeerSettings,
     events: ConnectionEvents,
     budget: FloodBudget,
+    tally: WireTally,
   ) {
+    this.tally = tally;
+    this.outbox = new Outbox(tally);
     this.headerWriter = new HeaderWriter(this.outbox, headerTableSize, peer);
     this.table = table;
     this.queue = queue;
@@ -248,6 +253,7 @@ export class Sender {
   }
 
   take(): Uint8Array[] {
+    this.tally.sentBytes += this.outbox.bytes;
     const taken = this.outbox.take();
     this.announced = false;
     const { unflushed } = this;

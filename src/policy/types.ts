@@ -40,6 +40,8 @@ export interface CallPolicy {
   /** Bytes of one message, as it is on the wire (compressed), without its prefix; null: no limit. */
   readonly maxRequestMessageBytes: number | null;
   readonly maxResponseMessageBytes: number | null;
+  /** The config names this very method: its name is no client's text (D23). */
+  readonly named: boolean;
 }
 
 /** Counts the attempts of one call from 1, transparent ones included. */

@@ -10,6 +10,7 @@ import {
 } from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
 import type { BackendId } from '../grpc/backend-id.js';
+import { createMessageScanner, type MessageScanner, prefixLength } from '../grpc/message-frames.js';
 import { MessageLimit } from '../grpc/message-limit.js';
 import type { MetadataField } from '../grpc/metadata.js';
 import { Status, type StatusCode } from '../grpc/status.js';
@@ -25,6 +26,7 @@ import {
 import type { AttemptCause, AttemptId } from '../policy/types.js';
 import type { ReplayReader } from '../replay/types.js';
 import type { UpstreamBackend } from '../upstream/types.js';
+import type { HedgeTrigger, MeteredAttempt, MethodIndex } from './meters.js';
 import type { ProxyParts } from './parts.js';
 import { PlaceSearch, type PlaceSeeker, type PlaceWish } from './place-search.js';
 import { SliceQueue } from './slice-queue.js';
@@ -49,6 +51,8 @@ export interface AttemptOwner {
   attemptTooLarge(attempt: Attempt): void;
   /** A defect of ours was thrown. */
   attemptFailed(error: unknown): void;
+  /** Of the first `bytes` of the request, those of messages, without their prefixes. */
+  messageBytes(bytes: number): number;
 }
 
 /** What an attempt is started with. */
@@ -56,6 +60,8 @@ export interface AttemptFacts extends PlaceWish {
   readonly id: AttemptId;
   /** The call's `:path`. */
   readonly path: string;
+  readonly method: MethodIndex;
+  readonly trigger: HedgeTrigger | null;
   /** A hedge, or the repeat of one. */
   readonly hedge: boolean;
   readonly previous: number;
@@ -72,7 +78,7 @@ function overdueEnd(backend: string): AttemptEnd {
 }
 
 /** One attempt of a call: a place at a backend, then a stream there. Reads the wire; decides nothing. */
-export class Attempt implements StreamEvents, PlaceSeeker {
+export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   readonly id: AttemptId;
   readonly cause: AttemptCause;
   /** A hedge, or the repeat of one that no application saw. */
@@ -97,6 +103,9 @@ export class Attempt implements StreamEvents, PlaceSeeker {
   end: AttemptEnd | null = null;
   /** Ended by us. */
   cancelled = false;
+  /** The same, as the deadline had passed. */
+  expired = false;
+  readonly trigger: HedgeTrigger | null;
 
   /** Backends that its call had tried when it began. */
   readonly avoid: readonly BackendId[];
@@ -108,10 +117,14 @@ export class Attempt implements StreamEvents, PlaceSeeker {
   /** Negative: no response headers yet. */
   private answeredAt = -1;
   private readonly path: string;
+  private readonly method: MethodIndex;
   private readonly owner: AttemptOwner;
   private readonly parts: ProxyParts;
   private readonly search: PlaceSearch;
   private readonly limit: MessageLimit | null;
+  /** Null: nothing of the answer's body has come. */
+  private answer: MessageScanner | null = null;
+  private answerBytes = 0;
   private reported = false;
   /** Answer bytes that the client could not take yet. */
   private readonly queue = new SliceQueue();
@@ -122,12 +135,15 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     this.id = facts.id;
     this.cause = facts.cause;
     this.path = facts.path;
+    this.method = facts.method;
+    this.trigger = facts.trigger;
     this.hedge = facts.hedge;
     this.previous = facts.previous;
     this.avoid = facts.avoid;
     this.limit = facts.responseLimit === null ? null : new MessageLimit(facts.responseLimit);
     this.search = new PlaceSearch(this, parts, facts);
     this.startedAt = parts.clock.now();
+    parts.meters.attemptStarted(facts.method);
   }
 
   /** Where it is, or waits to be; null while it has no place. */
@@ -197,9 +213,11 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     if (this.reported) return;
     this.reported = true;
     this.cancelled = this.end === null;
+    this.expired = late && this.cancelled;
     this.endedAt = this.parts.clock.now();
     this.tellHealth(this.end ?? (late ? 'deadline' : 'abandoned'));
     this.search.cancel();
+    this.parts.meters.attemptEnded(this.method, this.path, this);
     this.release();
   }
 
@@ -235,6 +253,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
   onData(_stream: Http2Stream, chunk: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.reported) return;
     try {
+      this.count(chunk, start, end);
       const { limit } = this;
       if (limit === null) {
         if (end > start) this.passOn(chunk, start, end);
@@ -286,6 +305,23 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     }
   }
 
+  /** MeteredAttempt. */
+  get sentBytes(): number {
+    return this.reader === null ? 0 : this.owner.messageBytes(this.reader.position);
+  }
+
+  get receivedBytes(): number {
+    const { answer } = this;
+    if (answer === null) return 0;
+    return Math.max(0, this.answerBytes - prefixLength * (answer.messages + (answer.midMessage ? 1 : 0)));
+  }
+
+  private count(chunk: Uint8Array, start: number, end: number): void {
+    this.answer ??= createMessageScanner();
+    this.answer.scan(chunk, start, end);
+    this.answerBytes += end - start;
+  }
+
   private answered(): void {
     this.answeredAt = this.parts.clock.now();
     const change = this.health?.answered(this.mark, this.answeredAt) ?? null;
@@ -325,6 +361,7 @@ export class Attempt implements StreamEvents, PlaceSeeker {
     this.reported = true;
     this.endedAt = this.parts.clock.now();
     if (this.end !== null) this.tellHealth(this.end);
+    this.parts.meters.attemptEnded(this.method, this.path, this);
     this.release();
     const refused = this.limit?.refused ?? null;
     if (refused === null) this.owner.attemptEnded(this);

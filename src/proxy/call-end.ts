@@ -1,4 +1,5 @@
 import { knows } from '../balance/bounds.js';
+import type { BackendId } from '../grpc/backend-id.js';
 import { decodeMessage } from '../grpc/percent.js';
 import { Status } from '../grpc/status.js';
 import type { Http2Connection, Http2Stream } from '../http2/types.js';
@@ -6,13 +7,14 @@ import type { CommitCause, Decision, Placement } from '../policy/types.js';
 import { answerTooLarge, sendEnd } from './answer.js';
 import type { Attempt } from './attempt.js';
 import { recordOf } from './attempt-record.js';
+import type { MeteredCall } from './meters.js';
 import type { Story } from './notes.js';
 import type { CallRecord } from './observer.js';
 import type { ProxyParts } from './parts.js';
 import { processedBy, retriesOf, storyOf } from './story.js';
 
 /** What the end of a call is told from. */
-export interface EndingCall {
+export interface EndingCall extends MeteredCall {
   readonly id: string;
   readonly parts: ProxyParts;
   readonly home: { readonly connection: Http2Connection };
@@ -21,7 +23,7 @@ export interface EndingCall {
   readonly startedAt: number;
   readonly deadlineAt: number | null;
   readonly placement: Placement;
-  readonly seat: { readonly key: string } | null;
+  readonly seat: { readonly key: string; readonly backend: BackendId | null } | null;
   readonly attempts: readonly Attempt[];
   readonly winner: Attempt | null;
   /** Its answer's metadata was larger than we, or the client, accept. */
@@ -46,7 +48,8 @@ export function endCall(call: EndingCall, { with: source, reason }: Finish): voi
     origin: told !== null && told.trailers !== null ? 'backend' : 'proxy',
   };
   if (!call.stream.closed && !answer(call, told, ending)) ending = { ...answerTooLarge, origin: 'proxy' };
-  const { observer } = call.parts;
+  const { observer, meters, clock } = call.parts;
+  meters.callEnded(call, ending.code, ending.reason, clock.now());
   if (observer.wants(ending.code, call.attempts.length)) observer.onCallEnded(recordOfCall(call, ending));
 }
 

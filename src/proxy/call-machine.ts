@@ -1,8 +1,9 @@
 import { type Millis, millis } from '../grpc/millis.js';
 import { transition } from '../policy/call.js';
 import { type CallState, createCall, liveAttempt } from '../policy/call-state.js';
-import type { AttemptId, CallEvent, Decision, Env, Plan } from '../policy/types.js';
+import type { AttemptCause, AttemptId, CallEvent, Decision, Env, Plan } from '../policy/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
+import type { HedgeTrigger } from './meters.js';
 import type { ProxyParts } from './parts.js';
 
 /** Who does what the machine decides. */
@@ -25,6 +26,9 @@ export class CallMachine {
   private alarm: AlarmHandle | null = null;
   private running = false;
   private backlog: CallEvent[] | null = null;
+  /** What a hedge that is decided now is sent for. */
+  private trigger: HedgeTrigger = 'delay';
+  private throttledCounted = false;
   /** Lent to the machine: one object for the call's life. */
   private readonly env: { -readonly [Key in keyof Env]: Env[Key] };
   private readonly ring = (): void => this.dispatch({ type: 'woke' });
@@ -55,8 +59,10 @@ export class CallMachine {
       let wakeAt: Millis | null = null;
       while (next !== undefined && !this.owner.over) {
         this.env.now = millis(this.parts.clock.now());
+        if (this.state.plan.kind === 'hedge') this.trigger = triggerOf(next, this.state.pushedUntil !== null);
         const step = transition(this.state, next, this.env);
         wakeAt = step.wakeAt;
+        if (this.state.held === 'throttled') this.countThrottled();
         for (const decision of step.decisions) this.owner.apply(decision);
         next = this.backlog?.shift();
       }
@@ -74,11 +80,22 @@ export class CallMachine {
     return liveAttempt(this.state, attempt) !== null;
   }
 
+  /** Of the hedge whose start is being decided; null: it is another kind of attempt. */
+  triggerOf(cause: AttemptCause): HedgeTrigger | null {
+    return cause === 'hedge' ? this.trigger : null;
+  }
+
   /** The call is over: nothing is due any more. */
   stop(): void {
     if (this.alarm === null) return;
     this.parts.alarms.cancel(this.alarm);
     this.alarm = null;
+  }
+
+  private countThrottled(): void {
+    if (this.throttledCounted) return;
+    this.throttledCounted = true;
+    this.parts.meters.throttled();
   }
 
   private arm(at: Millis | null): void {
@@ -88,4 +105,11 @@ export class CallMachine {
     }
     if (at !== null) this.alarm = this.parts.alarms.set(at, this.ring);
   }
+}
+
+/** @param pushed a pushback stands until the next hedge */
+function triggerOf(event: CallEvent, pushed: boolean): HedgeTrigger {
+  if (event.type === 'attemptEnded' && event.pushback.kind === 'after') return 'pushback';
+  if (pushed) return 'pushback';
+  return event.type === 'attemptEnded' ? 'nonfatal' : 'delay';
 }

@@ -11,11 +11,13 @@ import type { UpstreamBackend } from '../upstream/types.js';
 import { initialAnswer } from './answer.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { authorityFor } from './authority.js';
+import { avoidedAmong } from './avoided.js';
 import { type EndingCall, endCall } from './call-end.js';
 import { CallLosses } from './call-losses.js';
 import { CallMachine, type MachineOwner } from './call-machine.js';
 import { gateOf, type Refusal } from './gate.js';
 import { least } from './least.js';
+import type { MeteredCall, MethodIndex } from './meters.js';
 import type { ProxyParts } from './parts.js';
 import { placementOf } from './placement.js';
 import { RequestRelay } from './request-relay.js';
@@ -34,12 +36,13 @@ export interface CallHome {
  * One call: feeds the machine of policy/ with what the wire says, and does what it decides. Decides nothing itself.
  * Owner of the client's stream, the request's bytes, the attempts and one alarm.
  */
-export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCall {
+export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCall, MeteredCall {
   readonly stream: Http2Stream;
   readonly home: CallHome;
   readonly parts: ProxyParts;
   readonly request: IncomingCall;
   private readonly policy: CallPolicy;
+  readonly method: MethodIndex;
   readonly placement: Placement;
   /** Null: the call is of no session. */
   seat: SessionSeat | null = null;
@@ -69,6 +72,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     this.request = request;
     this.startedAt = parts.clock.now();
     this.policy = parts.policyFor(request.path);
+    this.method = parts.meters.method(request.path, this.policy.named);
     const timeout = least(request.timeout, this.policy.timeout);
     this.deadlineAt = timeout === null ? null : millis(this.startedAt + timeout);
     this.placement = placementOf(request.directives, parts);
@@ -80,7 +84,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   /** A retry or hedging policy is in force. */
-  private get guarded(): boolean {
+  get guarded(): boolean {
     return this.policy.plan.kind !== 'none' && this.request.directives.retry === 'on';
   }
 
@@ -227,6 +231,10 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
     return this.home.connection.sendData(this.stream, chunk, start, end, false);
   }
 
+  messageBytes(bytes: number): number {
+    return this.relay.messageBytes(bytes);
+  }
+
   attemptWritable(attempt: Attempt): void {
     this.pump(attempt);
   }
@@ -254,14 +262,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   avoidedBy(attempt: Attempt): readonly BackendId[] {
-    if (this.attempts.length === 1) return attempt.avoid;
-    // D5, D16: hedges in flight, and those that wait for a place, leave their backends to none of the others.
-    const avoided = [...attempt.avoid];
-    for (const other of this.attempts) {
-      const at = other === attempt || other.end !== null || other.cancelled ? null : other.at;
-      if (at !== null && !avoided.includes(at)) avoided.push(at);
-    }
-    return avoided;
+    return this.attempts.length === 1 ? attempt.avoid : avoidedAmong(attempt, this.attempts);
   }
 
   attemptOverweight(attempt: Attempt, bytes: number): void {
@@ -314,6 +315,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
         const attempt = new Attempt(this, this.parts, {
           id: decision.attempt,
           path: this.request.path,
+          method: this.method,
+          trigger: this.machine.triggerOf(decision.cause),
           cause: decision.cause,
           hedge: this.policy.plan.kind === 'hedge' && decision.previous > 0,
           previous: decision.previous,
@@ -333,6 +336,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       }
       case 'commit':
         this.commitCause = decision.cause;
+        this.parts.meters.committed(decision.cause);
         this.winner = this.attempt(decision.attempt);
         this.relay.commit(this.winner);
         return;

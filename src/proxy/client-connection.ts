@@ -87,9 +87,10 @@ export class ClientConnection implements CallHome {
     detail: string,
     reason: StopReason,
   ): void {
-    const { observer, clock, nextCallId } = this.parts;
+    const { observer, meters, clock, nextCallId } = this.parts;
     const id = nextCallId();
     this.refuse(stream, refusal(this.parts, code, detail, { reason, callId: id }), null);
+    meters.callRefused(code, reason);
     if (!observer.wants(code, 0)) return;
     const now = clock.now();
     observer.onCallEnded({

@@ -5,6 +5,7 @@ import type { MetadataField } from '../grpc/metadata.js';
 import { createConnection } from '../http2/connection.js';
 import { bindSocket } from '../http2/socket.js';
 import { ErrorCode, type Http2Settings } from '../http2/types.js';
+import type { WireTally } from '../http2/wire-tally.js';
 import { type BindAddress, bindServer, showAddress } from '../runtime/bind-server.js';
 import type { Turn } from '../runtime/ports.js';
 import { forwardedCertificate } from './client-certificate.js';
@@ -13,6 +14,7 @@ import type { ClientMemory } from './client-memory.js';
 import { type ClientLifetime, ClientSession } from './client-session.js';
 import { type ClientTls, createHandshakes, handshakeProblem } from './client-tls.js';
 import { greet } from './greeting.js';
+import type { ClientRefusal } from './meters.js';
 import type { ProxyParts } from './parts.js';
 
 export interface ListenerOptions {
@@ -33,6 +35,8 @@ export interface ListenerOptions {
   readonly tls: ClientTls | null;
   readonly forwarding: ForwardingOptions;
   readonly turn: Turn;
+  /** Counts what its connections read and write. */
+  readonly tally: WireTally;
   /** A connection ended for a broken rule, or never spoke HTTP/2: for the log. */
   readonly onRefused: (peer: string, detail: string) => void;
 }
@@ -82,6 +86,11 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
   /** Judges, as each session ends, whether a drain is over. */
   let checkDrained: () => void = () => {};
 
+  function refused(kind: ClientRefusal, peer: string, detail: string): void {
+    parts.meters.clientRefused(kind);
+    options.onRefused(peer, detail);
+  }
+
   function openCalls(): number {
     let sum = 0;
     for (const { client } of sessions) sum += client.openCalls;
@@ -92,7 +101,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     const peer = peerName(socket);
     socket.on('error', () => {});
     if (drained !== null || sockets.size >= options.maxConnections) {
-      if (drained === null) options.onRefused(peer, 'is one connection more than --max-connections permits');
+      if (drained === null) refused('max_connections', peer, 'is one connection more than --max-connections permits');
       socket.destroy();
       return;
     }
@@ -112,7 +121,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
         strangers.delete(socket);
         serve(socket, peer);
       },
-      onRefused: (detail) => options.onRefused(peer, detail),
+      onRefused: (detail) => refused('not_http2', peer, detail),
     });
   }
 
@@ -120,7 +129,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     const server = createHandshakes(secure, options.prefaceTimeout);
     server.on('secureConnection', (socket) => {
       if (socket.alpnProtocol !== 'h2') {
-        options.onRefused(peerName(socket), 'did not offer the ALPN protocol h2');
+        refused('tls', peerName(socket), 'did not offer the ALPN protocol h2');
         socket.on('error', () => {});
         socket.destroy();
       } else if (drained !== null) {
@@ -131,20 +140,22 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     });
     server.on('tlsClientError', (error, socket) => {
       const problem = handshakeProblem(error, socket, options.prefaceTimeout);
-      if (problem !== null) options.onRefused(peerName(rawOf(socket)), problem);
+      if (problem !== null) refused('tls', peerName(rawOf(socket)), problem);
       socket.destroy();
     });
     return server;
   }
 
   function serve(socket: net.Socket, peer: string): void {
+    let hoards = false;
     const memory = options.memory.open(parts.relay, (detail, unread) => {
+      hoards = true;
       binding.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, detail);
       // What waits for a client that does not read is what is to be freed.
       if (unread) binding.destroy(detail);
     });
     const binding = bindSocket(socket, {
-      create: (events) => createConnection('server', options.settings, events),
+      create: (events) => createConnection('server', options.settings, events, options.tally),
       turn: options.turn,
       alarms: parts.alarms,
       clock: parts.clock,
@@ -157,7 +168,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
             client.onRequest(stream, fields, endStream, tooLarge);
             return;
           }
-          options.onRefused(peer, 'opened one stream more than --max-total-streams permits');
+          refused('max_total_streams', peer, 'opened one stream more than --max-total-streams permits');
           // RFC 9113 8.7: it may be sent again.
           binding.connection.reset(stream, ErrorCode.REFUSED_STREAM);
         },
@@ -167,9 +178,9 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
         onStreamClosed: () => {
           streams -= 1;
         },
-        onFailed: (_code, detail) => options.onRefused(peer, detail),
+        onFailed: (code, detail) => refused(hoards ? 'memory' : kindOf(code), peer, detail),
         // A client that goes away before its SETTINGS has done nothing wrong: calls are cancelled that early.
-        onSilent: (detail) => options.onRefused(peer, detail),
+        onSilent: (detail) => refused('silent', peer, detail),
         onClosed: () => {
           sessions.delete(session);
           memory.leave();
@@ -186,6 +197,7 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
     );
     const session = new ClientSession(client, binding, parts, options.lifetime);
     sessions.add(session);
+    parts.meters.clientConnected();
     binding.start();
   }
 
@@ -259,6 +271,11 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
 function rawOf(socket: tls.TLSSocket): net.Socket {
   const raw: unknown = '_parent' in socket ? socket._parent : null;
   return raw instanceof net.Socket ? raw : socket;
+}
+
+/** What a client is counted as that broke a rule of HTTP/2. */
+function kindOf(code: number): ClientRefusal {
+  return code === ErrorCode.ENHANCE_YOUR_CALM ? 'flood' : 'protocol_error';
 }
 
 function peerName(socket: net.Socket): string {

@@ -9,6 +9,7 @@ import type { Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import type { UpstreamPool } from '../upstream/types.js';
 import type { AuthoritySetting } from './authority.js';
 import type { LossBook } from './losses.js';
+import type { Meters } from './meters.js';
 import type { Notes } from './notes.js';
 import type { CallObserver } from './observer.js';
 import type { RelayBudget } from './relay-budget.js';
@@ -58,6 +59,7 @@ export interface ProxyParts {
   /** Of the backend connections. */
   readonly scheme: 'http' | 'https';
   readonly observer: CallObserver;
+  readonly meters: Meters;
   /** A call's id for logs: unique in this process's life. */
   readonly nextCallId: () => string;
   /** A defect of ours, caught at a call's edge; the call ends INTERNAL `internal`. */

@@ -1,4 +1,4 @@
-import { createMessageScanner, type MessageScanner } from '../grpc/message-frames.js';
+import { createMessageScanner, type MessageScanner, prefixLength } from '../grpc/message-frames.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import type { Http2Connection, Http2Stream } from '../http2/types.js';
@@ -59,6 +59,15 @@ export class RequestRelay {
   /** A message may turn out to be too large. */
   get limited(): boolean {
     return this.most !== null;
+  }
+
+  /**
+   * Bytes of messages among the first `bytes` of the request, without the prefixes. Where messages are under way, theirs are
+   * reckoned with all that came.
+   */
+  messageBytes(bytes: number): number {
+    const { messages, midMessage } = this.scanner;
+    return Math.max(0, bytes - prefixLength * (messages + (midMessage ? 1 : 0)));
   }
 
   /** Bytes; the most that were kept for sending again. */

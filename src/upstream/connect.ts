@@ -5,6 +5,7 @@ import { createConnection } from '../http2/connection.js';
 import { bindSocket, type SocketBinding } from '../http2/socket.js';
 import { codeOf } from '../http2/tls-fault.js';
 import { ErrorCode, type Http2Settings } from '../http2/types.js';
+import type { WireTally } from '../http2/wire-tally.js';
 import type { Alarms, Clock, Turn } from '../runtime/ports.js';
 import { describeConnectError, foreignAnswer, leftHandshake, silentEnd } from './connect-error.js';
 import type { Dial, Link, LinkEvents } from './link.js';
@@ -24,6 +25,8 @@ export interface BackendTls {
 /** What every connect of a pool needs. */
 export interface ConnectOptions {
   readonly settings: Http2Settings;
+  /** Counts what its connections read and write. */
+  readonly tally?: WireTally | undefined;
   readonly tls: BackendTls | null;
   /** Milliseconds; the owner keeps it over all stages, the socket's own limit for SETTINGS is the same. */
   readonly connectTimeout: number;
@@ -196,7 +199,7 @@ class SocketLink implements Link {
       });
     }
     const binding = bindSocket(socket, {
-      create: (connectionEvents) => createConnection('client', options.settings, connectionEvents),
+      create: (connectionEvents) => createConnection('client', options.settings, connectionEvents, options.tally),
       turn: options.turn,
       alarms: options.alarms,
       clock: options.clock,

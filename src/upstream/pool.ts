@@ -1,5 +1,6 @@
 import type { BackendId } from '../grpc/backend-id.js';
 import type { Http2Settings } from '../http2/types.js';
+import type { WireTally } from '../http2/wire-tally.js';
 import type { AlarmHandle } from '../runtime/ports.js';
 import { Backend, type BackendLimits } from './backend.js';
 import { type BackendTls, type Connector, createConnector } from './connect.js';
@@ -12,6 +13,8 @@ export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly backends: readonly BackendSpec[];
   /** Of the connections to backends, client role. */
   readonly settings: Http2Settings;
+  /** Counts what its connections read and write. */
+  readonly tally?: WireTally;
   /** Null: cleartext HTTP/2 with prior knowledge (RFC 9113 3.3). */
   readonly tls: BackendTls | null;
   /** See SocketOptions.headerTimeout. */

@@ -5,6 +5,7 @@ import {
   type Resolution,
   type ResolutionEvent,
   type ResolutionLimits,
+  type ResolutionStep,
   resolutionWakeAt,
   stepResolution,
 } from './resolution.js';
@@ -20,6 +21,8 @@ export interface ResolverEvents {
   readonly onMembers: (members: readonly string[]) => void;
   /** What is wrong, as a phrase; null: it is over. The members stay what they are. Told once. */
   readonly onTrouble: (problem: string | null) => void;
+  /** A look-up is over. */
+  readonly onOutcome?: ((outcome: 'changed' | 'unchanged' | 'failed') => void) | undefined;
 }
 
 /** Follows one name. */
@@ -32,6 +35,12 @@ export interface Resolver {
   readonly resolution: Resolution;
   /** Nothing is told after it. */
   stop(): void;
+}
+
+/** What an answer, or the lack of one, came to. */
+function outcomeOf({ resolution, decisions }: ResolutionStep): 'changed' | 'unchanged' | 'failed' {
+  if (resolution.failures > 0) return 'failed';
+  return decisions.some(({ type }) => type === 'changed') ? 'changed' : 'unchanged';
 }
 
 /** Binds a resolution to time and to what looks names up. Tells nothing before `start` has returned. */
@@ -50,6 +59,7 @@ export function createResolver(
     if (stopped) return;
     const step = stepResolution(resolution, event, limits, clock.now(), random.next());
     resolution = step.resolution;
+    if (event.type === 'answered' || event.type === 'failed') events.onOutcome?.(outcomeOf(step));
     if (alarm !== null) alarms.cancel(alarm);
     const wakeAt = resolutionWakeAt(resolution);
     alarm = wakeAt === null ? null : alarms.set(wakeAt, () => on({ type: 'woke' }));

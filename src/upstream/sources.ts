@@ -26,6 +26,8 @@ export interface SourcePorts extends ResolverPorts {
 }
 
 export interface SourceEvents {
+  /** A look-up of a name is over. */
+  readonly onResolved?: ((outcome: 'changed' | 'unchanged' | 'failed') => void) | undefined;
   /** A line for the log. */
   readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
@@ -161,6 +163,7 @@ export function createBackendSources(
         reckon();
         noteAnswer(name);
       },
+      onOutcome: events.onResolved,
       onTrouble(problem) {
         noteAnswer(name);
         const fields = { backend: name, target };

@@ -8,6 +8,7 @@ import { compileMethods, type MethodTable } from '../../src/config/methods.js';
 import { parseServiceConfig, type ServiceConfig } from '../../src/config/service-config.js';
 import { createThrottle, type Throttle } from '../../src/policy/throttle.js';
 import { LossBook } from '../../src/proxy/losses.js';
+import { createNoMeters } from '../../src/proxy/no-meters.js';
 import { createNotes } from '../../src/proxy/notes.js';
 import type { ProxyParts } from '../../src/proxy/parts.js';
 import { createRelayBudget } from '../../src/proxy/relay-budget.js';
@@ -214,6 +215,7 @@ export class VirtualProxy {
       pinSameBackendRetry: script.pinSameBackendRetry,
       maxMessageSize: null,
       notes: createNotes('hedgerow-', true),
+      meters: createNoMeters(),
       authority: { kind: 'client' },
       scheme: 'http',
       observer: {

@@ -28,6 +28,7 @@ export function putFrameHeader(
  */
 function beginFrame(out: Outbox, length: number, type: number, flags: number, streamId: number): number {
   out.reserve(frameHeaderLength + length);
+  out.tally.sent(type);
   const { at } = out;
   putFrameHeader(out.block, at, length, type, flags, streamId);
   out.at = at + frameHeaderLength + length;
@@ -44,6 +45,7 @@ export function writeData(
   endStream: boolean,
 ): void {
   out.reserve(frameHeaderLength);
+  out.tally.sent(FrameType.DATA);
   putFrameHeader(out.block, out.at, end - start, FrameType.DATA, endStream ? Flag.END_STREAM : 0, streamId);
   out.at += frameHeaderLength;
   out.append(chunk, start, end);
@@ -60,6 +62,7 @@ export function writeHeaderBlockFrame(
   end: number,
 ): void {
   out.reserve(frameHeaderLength);
+  out.tally.sent(type);
   putFrameHeader(out.block, out.at, end - start, type, flags, streamId);
   out.at += frameHeaderLength;
   out.append(block, start, end);

@@ -70,7 +70,7 @@ test.each([
   for (const method of ['GET', 'POST']) {
     const { status, body } = ask(url, new World(), { method });
     expect(status).toBe(404);
-    expect(body).toEqual({ error: expect.stringContaining('see /healthz, /readyz, /backends') });
+    expect(body).toEqual({ error: expect.stringContaining('see /healthz, /readyz, /metrics, /backends') });
   }
 });
 

@@ -25,6 +25,7 @@ class Rig {
   constructor() {
     this.follower = followFiles<Key>(
       {
+        key: 'client_tls',
         what: 'TLS',
         paths: { cert: 'a.crt', key: 'a.key', ca: null },
         texts: { cert: 'one', key: 'one', ca: null },

@@ -29,7 +29,7 @@ describe('group 1f: other fields of an entry', () => {
       maxResponseMessageBytes: 4194304,
     };
     const inForce = { ...fields, timeout: 1500 };
-    expect(policyOf(fields)).toEqual({ ...inForce, plan: { kind: 'none' }, named: true, entry: 0 });
+    expect(policyOf(fields)).toEqual({ ...inForce, plan: { kind: 'none' }, named: false, entry: 0 });
     expect(compileMethods(accepted(entry(fields))).lookup('/T/M')).toMatchObject({
       timeout: null,
       waitForReady: false,

@@ -1,0 +1,186 @@
+import type { HealthChange } from '../../balance/health-types.js';
+import { Status, type StatusCode } from '../../grpc/status.js';
+import { type StopReason, stopReasons } from '../../grpc/stop-reason.js';
+import type { LossRecord } from '../../proxy/losses.js';
+import type {
+  ClientRefusal,
+  MeteredAttempt,
+  MeteredCall,
+  Meters,
+  MethodIndex,
+  Readings,
+  ReloadedThing,
+  ReloadOutcome,
+  ResolutionOutcome,
+} from '../../proxy/meters.js';
+import type { BackendChange } from '../../upstream/types.js';
+import { describe } from './describe.js';
+import { attemptCauses, commitCauses, lastCode } from './labels.js';
+import type { MethodNumbers } from './method-numbers.js';
+import { ProgramNumbers } from './program-numbers.js';
+import { renderScene } from './render.js';
+import { delayOf, hasWon, pinOutcomeOf, retryReasonOf } from './repeats.js';
+
+/** Places in `attemptResults`. */
+const resultOk = 0;
+const resultLost = 1;
+const resultCancelled = 2;
+
+/** Counts in numbers of our own; nothing is formatted before `render`. */
+export class ProgramMeters extends ProgramNumbers implements Meters {
+  method(path: string, named: boolean): MethodIndex {
+    const index = this.methods.indexOf(path);
+    return index === 0 && named ? this.methods.admit(path) : index;
+  }
+
+  attemptStarted(method: MethodIndex): void {
+    // Which method it is counts for may show only when it ends.
+    if (method !== 0) this.methods.at(method).started += 1;
+  }
+
+  attemptEnded(method: MethodIndex, path: string, attempt: MeteredAttempt): void {
+    const { end, backend, expired, startedAt, endedAt } = attempt;
+    const code = end === null ? (expired ? Status.DEADLINE_EXCEEDED : Status.CANCELLED) : known(end.code);
+    const numbers = this.methods.at(method === 0 ? this.identify(path, attempt) : method);
+    if (method === 0) numbers.started += 1;
+    const seconds = (endedAt - startedAt) / 1000;
+    const ended = numbers.attempts(code);
+    ended.duration.observe(seconds);
+    ended.sent.observe(attempt.sentBytes);
+    ended.received.observe(attempt.receivedBytes);
+
+    const there = backend === null ? this.nowhere : this.backends.of(backend.name);
+    const cancelled = end === null && !expired;
+    const result = cancelled
+      ? resultCancelled
+      : end?.by === 'loss'
+        ? resultLost
+        : code === Status.OK
+          ? resultOk
+          : resultCancelled + code;
+    there.attempts.add(attemptCauses.indexOf(attempt.cause), result);
+    if (!cancelled) there.duration.observe(seconds);
+    if (end !== null && end.pushback.kind !== 'none') this.pushbacks.addFor(end.pushback.kind);
+  }
+
+  callEnded(call: MeteredCall, told: StatusCode, reason: StopReason, now: number): void {
+    const { attempts, guarded, placement } = call;
+    const code = known(told);
+    // Its first attempt may have made the method known.
+    const index = call.method === 0 ? this.methods.indexOf(call.request.path) : call.method;
+    const numbers = this.methods.at(index);
+    const failed = code !== Status.OK;
+    numbers.calls.add(code, stopReasons.indexOf(reason));
+    numbers.callDuration(code).observe((now - call.startedAt) / 1000);
+    this.replayPerCall.observe(call.relay.peakHeld);
+    if (attempts.length > 0) this.attemptsPerCall.observe(attempts.length);
+    if (attempts.length > 1) this.countRepeats(numbers, call, code, now);
+    if (failed && guarded) this.retryStopped.add(stopReasons.indexOf(reason));
+    if (placement.kind === 'any') return;
+    const outcome = pinOutcomeOf(call, code, reason);
+    const kind = placement.by === 'pin' ? 'named' : 'session';
+    if (outcome !== null)
+      this.pins.addFor(`${kind} ${placement.kind === 'only' ? 'strict' : 'first_attempt'}`, outcome);
+  }
+
+  callRefused(code: StatusCode, reason: StopReason): void {
+    this.methods.at(0).calls.add(known(code), stopReasons.indexOf(reason));
+  }
+
+  committed(cause: (typeof commitCauses)[number]): void {
+    this.commits.add(commitCauses.indexOf(cause));
+  }
+
+  throttled(): void {
+    this.throttledCount += 1;
+  }
+
+  clientConnected(): void {
+    this.clientConnects += 1;
+  }
+
+  clientRefused(kind: ClientRefusal): void {
+    this.refusals.addFor(kind);
+  }
+
+  backendChanged({ name, event }: BackendChange): void {
+    this.backends.of(name).connections.addFor(event);
+  }
+
+  healthChanged(change: HealthChange, now: number): void {
+    const numbers = this.backends.of(nameOf(change.id));
+    if (change.kind === 'parked') numbers.parks.addFor(change.reason);
+    else numbers.releases.addFor(change.route);
+    this.parks.changed(change, numbers, now);
+  }
+
+  lost({ backend, outcomes }: LossRecord): void {
+    const { losses } = this.backends.of(nameOf(backend));
+    for (const [outcome, count] of Object.entries(outcomes)) losses.addFor(outcome, '', count);
+  }
+
+  resolved(outcome: ResolutionOutcome): void {
+    this.resolutions.addFor(outcome);
+  }
+
+  reloaded(what: ReloadedThing, outcome: ReloadOutcome): void {
+    this.reloads.addFor(what, outcome);
+  }
+
+  /** A timer was late. */
+  lagged(ms: number): void {
+    this.loopLag.observe(ms / 1000);
+  }
+
+  render(readings: Readings): string {
+    this.backends.trim(new Set(readings.backends.map(({ name }) => name)));
+    return renderScene(describe(this, readings));
+  }
+
+  /** D23: a method is known once a backend has answered for it with anything but UNIMPLEMENTED. */
+  private identify(path: string, { end }: MeteredAttempt): MethodIndex {
+    const index = this.methods.indexOf(path);
+    if (index !== 0 || end === null || end.by !== 'backend') return index;
+    const stated = end.sign.kind === 'stated' && end.code !== Status.UNIMPLEMENTED;
+    return stated ? this.methods.admit(path) : 0;
+  }
+
+  private countRepeats(numbers: MethodNumbers, call: MeteredCall, code: number, now: number): void {
+    const { attempts } = call;
+    const ok = code === Status.OK;
+    let retries = 0;
+    let hedges = 0;
+    let transparent = 0;
+    attempts.forEach((attempt, at) => {
+      switch (attempt.cause) {
+        case 'first':
+          return;
+        case 'retry':
+          retries += 1;
+          this.retries.addFor(retryReasonOf(attempts[at - 1]), ok ? 'success' : 'failed');
+          return;
+        case 'hedge':
+          hedges += 1;
+          this.hedges.addFor(attempt.trigger ?? 'delay', String(hasWon(attempt, call, ok)));
+          return;
+        case 'transparent':
+          transparent += 1;
+          return;
+        default:
+          attempt.cause satisfies never;
+      }
+    });
+    numbers.repeated(retries, transparent, hedges, delayOf(attempts, now) / 1000);
+  }
+}
+
+/** One of the canonical codes. */
+function known(code: StatusCode): number {
+  return code > lastCode ? Status.UNKNOWN : code;
+}
+
+/** A backend's configured name: that of its group. */
+function nameOf(id: string): string {
+  const slash = id.indexOf('/');
+  return slash === -1 ? id : id.slice(0, slash);
+}
