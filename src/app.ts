@@ -196,9 +196,8 @@ export function createApp(
     alarms,
     turn,
     pool,
-    get picker() {
-      return picker;
-    },
+    // One object for good, whatever copies are made of the parts: a config that changes reaches every connection.
+    picker: { pick: (candidates, query) => picker.pick(candidates, query) },
     hasName: (name) => backends.sources.has(name),
     health: book.health,
     blame: createBlame({
