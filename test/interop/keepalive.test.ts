@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { alive } from '../support/alive.js';
 import { startProxy, type TestProxy } from '../support/proxy.js';
 import { connectRawClient } from '../support/raw-peer.js';
 import { watch } from './complaints.js';
@@ -44,7 +45,9 @@ async function proxyTo(
 
 /** Silence (ms) that PINGs may end or not; and one that they do end, however slowly a busy machine sends them. */
 const bearable = 1200;
-const endless = 60_000;
+const endless = 50_000;
+/** A silence in which the default settings send all the PINGs that they ration, at 10, 20 and 30 s, and would send three more. */
+const minute = 60_000;
 
 /** A StreamingOutputCallRequest for one answer of a byte after so long (response_parameters: size 1, interval_us). */
 function answerAfter(ms: number): Buffer {
@@ -66,10 +69,11 @@ async function silentCall(
 ): Promise<{ readonly status: number | null; readonly message: string }> {
   const client = await connectRawClient(proxy.port);
   cleanups.push(() => client.kill());
-  const call = await client
-    .call('/grpc.testing.TestService/FullDuplexCall', { messages: [answerAfter(silence)] })
-    .done();
-  return { status: call.status, message: call.message ?? '' };
+  const call = client.call('/grpc.testing.TestService/FullDuplexCall', { messages: [answerAfter(silence)] });
+  // A call waits 10 s for its end; how this one ended is known before.
+  if (silence === minute) await alive('a silent call to end', proxy.call(proxy.calls.length), 2 * minute);
+  const { status, message } = await call.done();
+  return { status, message: message ?? '' };
 }
 
 describe.each(['grpc-go', 'grpcio'] as const)('%s’s server', (of) => {
@@ -79,6 +83,24 @@ describe.each(['grpc-go', 'grpcio'] as const)('%s’s server', (of) => {
     expect(changesSinceUp(proxy)).toEqual([]);
   });
 });
+
+/** Takes minutes: by hand, `INTEROP_LONG=1`. */
+describe.runIf(process.env['INTEROP_LONG'] === '1').each(['grpc-go', 'grpcio'] as const)(
+  '%s’s server, by default',
+  (of) => {
+    it('CON-19: does not cut calls that are silent for 60 s, one after another on one connection', {
+      timeout: 6 * minute,
+    }, async () => {
+      const proxy = await proxyTo(of, []);
+      for (let n = 0; n < 2; n += 1) {
+        const begun = performance.now();
+        expect(await silentCall(proxy, minute)).toEqual({ status: 0, message: '' });
+        expect(performance.now() - begun).toBeGreaterThanOrEqual(minute);
+      }
+      expect(changesSinceUp(proxy)).toEqual([]);
+    });
+  },
+);
 
 it('CON-18: grpc-java’s server cuts a young connection one PING sooner, once: there are fewer from then on', async () => {
   const proxy = await proxyTo('grpc-java', ['--keepalive-time', '100ms'], [/too_many_pings/]);
