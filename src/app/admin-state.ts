@@ -48,10 +48,11 @@ export function createAdminState(
   rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics'> & { readonly sessions: Sessions },
 ): AdminState {
   const { pool, book, sources } = backends;
-  sources.onChange(() => {
+  sources.onChange((_backends, { added }) => {
     const now = rest.now();
+    const fresh = new Set<string>(added);
+    history.keepOnly(new Set(pool.backends.map(({ id }) => id).filter((id) => !fresh.has(id))));
     for (const backend of pool.backends) history.look({ backend, stats: book.health.of(backend.id).stats(now) }, now);
-    history.keepOnly(new Set(pool.backends.map(({ id }) => id)));
   });
   return {
     ...rest,
