@@ -110,7 +110,7 @@ const flags = [
   .concat('--keepalive-time', seconds(limits.keepaliveTime), '--keepalive-timeout', seconds(limits.keepaliveTimeout))
   .concat('--keepalive-max-pings', '0', ...(registered > 0 ? ['--control', '127.0.0.1:0'] : []))
   .concat(names.slice(0, names.length - registered).flatMap((name, i) => ['--backend', `${name}=${homes[i].target}`]));
-const program = spawn(process.execPath, [path.join(values.dist, 'main.js'), 'serve', ...flags], {
+const program = spawn(process.execPath, [path.resolve(values.dist, 'main.js'), 'serve', ...flags], {
   cwd: directory,
   stdio: ['ignore', 'pipe', 'inherit'],
 });

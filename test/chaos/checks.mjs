@@ -122,7 +122,11 @@ export function runChecks(evidence, limits) {
       const home = call.session === null ? undefined : homeOf(call);
       const on = call.pin ?? call.backend ?? home?.backend ?? null;
       if (on === null) return 'bound to none';
-      if (call.reason === 'session_lost') return !history.left(on, home?.at, call.ended) && `${on} was not away`;
+      if (call.reason === 'session_lost') {
+        // A call that was still under way may have taken the session elsewhere.
+        const lost = /backend (\S+) is gone/.exec(call.words)?.[1] ?? on;
+        return !history.left(lost, home?.at, call.ended) && `${lost} was not away`;
+      }
       // Whoever leaves, or is drained, lets the calls finish that it has.
       const fatal = call.headersAt !== null ? breaking : null;
       return !history.excused(on, call.begun, call.ended, fatal) && `${on} was well`;

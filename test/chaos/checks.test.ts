@@ -216,6 +216,10 @@ describe('what a run of the chaos is held against', () => {
     const lost: CallRecord = { ...refused, reason: 'session_lost' };
     expect(failing({ calls: [first, lost] })).toEqual([name]);
     expect(failing({ calls: [first, lost], faults: [fault({ kind: 'leave' })] })).toEqual([]);
+    // Taken elsewhere by a call that nobody has seen yet.
+    const other: CallRecord = { ...lost, words: "the session's backend b2 is gone, and what it knew" };
+    expect(failing({ calls: [first, other], faults: [fault({ kind: 'leave' })] })).toEqual([name]);
+    expect(failing({ calls: [first, other], faults: [fault(), fault({ kind: 'leave', backend: 'b2' })] })).toEqual([]);
     // Away for the 60 s of --session-lost-after, by parks that follow one another.
     const away = looks((at) => (at > 5000 ? { state: 'parked', parkedForMs: 60_000 } : { state: 'ready' }));
     const late = [...away, ...away.map((look) => ({ ...look, at: look.at + 61_000, states: away[60]?.states ?? [] }))];
