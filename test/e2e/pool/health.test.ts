@@ -4,6 +4,7 @@ import { behave } from '../../support/raw-peer.js';
 import type { RecordedStream } from '../../support/recorded-stream.js';
 import { path, retryConfig, useScene, verdict } from '../../support/scene.js';
 import {
+  allow,
   answerer,
   answerName,
   connectAgain,
@@ -222,16 +223,17 @@ describe('a backend', () => {
 
   it('HLW-11: hedges that lost and clients that cancelled blame nobody, however long it was silent', async () => {
     const pool = await several(scene, names, {
-      serviceConfig: hedgeConfig({ maxAttempts: 2, delay: 0 }),
+      serviceConfig: hedgeConfig({ maxAttempts: 2, delay: 2000 }),
       onStream: behave.silent,
     });
     for (let n = 1; n <= 4; n += 1) {
-      const call = pool.begin();
-      const [lost, won] = await Promise.all(names.map((name) => pool.backend(name).waitForStream(n)));
-      pool.time.advance(5000);
-      await won?.answer(['b']);
+      const call = pool.begin([pin('a'), allow]);
+      const lost = await pool.backend('a').waitForStream(n);
+      pool.time.advance(2000);
+      // Answered at once: nobody learns that the method may be silent for long.
+      await (await pool.backend('b').waitForStream(n)).answer(['b']);
       expect(answerer(await call.done())).toBe('b');
-      expect(await lost?.whenReset()).toBe(8);
+      expect(await lost.whenReset()).toBe(8);
     }
     for (let n = 1; n <= 4; n += 1) {
       const call = pool.begin([pin('a')]);
@@ -241,6 +243,9 @@ describe('a backend', () => {
       expect(await stream.whenReset()).toBe(8);
     }
     expect(pool.proxy.healthChanges).toEqual([]);
+    // The same silences, ended by deadlines.
+    await timeOut(pool, 'a', 3, 5000);
+    expect(pool.proxy.healthChanges).toHaveLength(1);
   });
 
   it.each([

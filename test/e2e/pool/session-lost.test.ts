@@ -139,6 +139,18 @@ describe('a session whose home', () => {
     await expectNew(pool, id);
   });
 
+  it('SEN-24: was parked before it lost its connection has been away since the park', async () => {
+    const { id, pool } = await atA({ flags: ['--health-park', '120s'] });
+    pool.time.advance(minute);
+    await park(pool, 'a');
+    pool.time.advance(minute / 2);
+    await cutOff(pool, 'a');
+    pool.time.advance(minute / 2);
+    expectRefused(await pool.call([session(id)]));
+    pool.time.advance(1);
+    expectLost(await pool.call([session(id)]));
+  });
+
   it('SEN-25: comes back within that time, under the same name, keeps it', async () => {
     const { id, pool } = await atA();
     const { port } = pool.backend('a');
