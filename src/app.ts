@@ -27,7 +27,7 @@ import { createNoMeters } from './proxy/no-meters.js';
 import { createNotes } from './proxy/notes.js';
 import type { CallObserver } from './proxy/observer.js';
 import type { ProxyParts } from './proxy/parts.js';
-import { createRelayBudget } from './proxy/relay-budget.js';
+import { RelayPool } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
 import { bindServer } from './runtime/bind-server.js';
 import type { BackendTls } from './upstream/connect.js';
@@ -185,12 +185,12 @@ export function createApp(
   let methods = compileMethods(config);
   const throttle = createThrottle(config.throttling);
   const replay = createReplayBudget(settings.bufferLimit, 'total', null);
-  const relay = createRelayBudget(settings.relayBufferLimit);
+  const relay = new RelayPool(settings.relayBufferLimit);
   const instance = Math.floor(random.next() * 36 ** 6)
     .toString(36)
     .padStart(6, '0');
   let calls = 0;
-  const parts: ProxyParts = {
+  const parts: Omit<ProxyParts, 'relay'> = {
     clock,
     random,
     alarms,
@@ -218,7 +218,6 @@ export function createApp(
     replay,
     callLimit: settings.perCallBufferLimit,
     clientLimit: settings.clientBufferLimit,
-    relay,
     prefix: `${settings.metadataPrefix}-`,
     directives: settings.directives,
     pin: settings.pin,
@@ -241,7 +240,7 @@ export function createApp(
     settings: wire,
     maxConnections: settings.maxConnections,
     maxTotalStreams: settings.maxTotalStreams,
-    memory: new ClientMemory(settings.clientMemoryLimit, turn),
+    memory: new ClientMemory(settings.clientMemoryLimit, relay, turn),
     prefaceTimeout: settings.prefaceTimeout,
     headerTimeout: settings.headerTimeout,
     lifetime: {
@@ -258,6 +257,7 @@ export function createApp(
     turn,
     tally: tallies.clients,
     onRefused: events.onClientRefused,
+    onCrowded: (peer, detail) => events.tell('warn', { peer }, `a client ${detail}`),
   });
   function metrics(): string {
     const now = clock.now();

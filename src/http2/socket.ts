@@ -43,6 +43,8 @@ export interface SocketBinding {
   readonly connection: Http2Connection;
   /** When bytes last came from the peer (clock ms); before any, when the binding was made. */
   readonly lastReadAt: number;
+  /** What `onHeld` would say now (bytes): since it last spoke the peer may have read. */
+  readonly heldBytes: number;
   /** Sends our preface and begins to read. Call once, when the owner is ready for events. */
   start(): void;
   /**
@@ -214,9 +216,13 @@ class Binding implements SocketBinding, ConnectionEvents {
     if (writableLength >= backedUp || this.held !== 0) this.tellHeld();
   }
 
-  private tellHeld(): void {
+  get heldBytes(): number {
     const { writableLength } = this.socket;
-    const held = (writableLength >= backedUp ? writableLength : 0) + this.connection.headerBlockBytes;
+    return (writableLength >= backedUp ? writableLength : 0) + this.connection.headerBlockBytes;
+  }
+
+  private tellHeld(): void {
+    const held = this.heldBytes;
     if (held === this.held) return;
     this.held = held;
     this.events.onHeld?.(held);

@@ -227,7 +227,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
       const taken = this.queue.drain((chunk, start, end) => this.owner.attemptOffers(chunk, start, end));
       if (taken > 0) {
         this.parts.relay.remove(taken);
-        this.giveBack(taken);
+        this.giveBack(taken, this.queue.bytes);
       }
     }
     if (this.end !== null && this.queue.bytes === 0) this.report();
@@ -343,7 +343,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   private passOn(chunk: Uint8Array, start: number, end: number): void {
     const length = end - start;
     const taken = this.queue.bytes === 0 ? this.owner.attemptOffers(chunk, start, end) : 0;
-    if (taken > 0) this.giveBack(taken);
+    if (taken > 0) this.giveBack(taken, length - taken);
     if (taken === length) return;
     this.queue.push(chunk, start + taken, end);
     this.parts.relay.add(length - taken);
@@ -375,8 +375,9 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     if (this.stream !== null && !this.stream.closed) this.connection?.reset(this.stream, ErrorCode.CANCEL);
   }
 
-  private giveBack(bytes: number): void {
+  /** @param left bytes of the answer that still wait */
+  private giveBack(bytes: number, left: number): void {
     if (this.connection !== null && this.stream !== null)
-      this.parts.relay.giveBack(this.connection, this.stream, bytes);
+      this.parts.relay.giveBack(this.connection, this.stream, bytes, left);
   }
 }

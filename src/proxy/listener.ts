@@ -39,6 +39,8 @@ export interface ListenerOptions {
   readonly tally: WireTally;
   /** A connection ended for a broken rule, or never spoke HTTP/2: for the log. */
   readonly onRefused: (peer: string, detail: string) => void;
+  /** --relay-buffer-limit has been exceeded, and this client has most waiting: for the log. */
+  readonly onCrowded: (peer: string, detail: string) => void;
 }
 
 /** What backends are told of a call's way. */
@@ -72,7 +74,8 @@ export interface Listener {
   close(): void;
 }
 
-export function createListener(parts: ProxyParts, options: ListenerOptions): Listener {
+/** @param parts each connection adds its own share of the relay's bytes */
+export function createListener(parts: Omit<ProxyParts, 'relay'>, options: ListenerOptions): Listener {
   const servers: net.Server[] = [];
   const bound: string[] = [];
   /** Every open socket, clients' too. */
@@ -148,11 +151,15 @@ export function createListener(parts: ProxyParts, options: ListenerOptions): Lis
 
   function serve(socket: net.Socket, peer: string): void {
     let hoards = false;
-    const memory = options.memory.open(parts.relay, (detail, unread) => {
-      hoards = true;
-      binding.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, detail);
-      // What waits for a client that does not read is what is to be freed.
-      if (unread) binding.destroy(detail);
+    const memory = options.memory.open({
+      evict(detail, unread) {
+        hoards = true;
+        binding.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, detail);
+        // What waits for a client that does not read is what is to be freed.
+        if (unread) binding.destroy(detail);
+      },
+      tell: (detail) => options.onCrowded(peer, detail),
+      look: () => binding.heldBytes,
     });
     const binding = bindSocket(socket, {
       create: (events) => createConnection('server', options.settings, events, options.tally),

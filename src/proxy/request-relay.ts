@@ -31,6 +31,8 @@ export class RequestRelay {
   private readonly most: number | null;
   private readonly scanner: MessageScanner = createMessageScanner();
   private overflowTold = false;
+  /** Bytes that wait for the backend and are not kept for another attempt. */
+  private waiting = 0;
   private disposed = false;
 
   /**
@@ -84,8 +86,9 @@ export class RequestRelay {
       this.scanner.scan(chunk, start, end);
       if (this.most !== null && this.scanner.largest > this.most) return overweight(this.scanner.largest, this.most);
       const kept = this.buffer.append(chunk, start, end);
-      if (kept < end - start) this.parts.relay.add(end - start - kept);
-      if (kept > 0 && !endStream) this.parts.relay.giveBack(this.connection, this.stream, kept);
+      const left = end - start - kept;
+      this.wait(left);
+      if (kept > 0 && !endStream) this.parts.relay.giveBack(this.connection, this.stream, kept, left);
     }
     if (!endStream) return null;
     if (this.scanner.midMessage) return cutShort;
@@ -143,8 +146,13 @@ export class RequestRelay {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
-    const owed = this.buffer.dispose();
-    if (owed > 0) this.parts.relay.remove(owed);
+    this.wait(-this.buffer.dispose());
+  }
+
+  private wait(bytes: number): void {
+    this.waiting += bytes;
+    if (bytes > 0) this.parts.relay.add(bytes);
+    else if (bytes < 0) this.parts.relay.remove(-bytes);
   }
 
   /** After commit: frees what has been passed on, once the stream cannot turn out never to have left (D25, unsent). */
@@ -162,8 +170,8 @@ export class RequestRelay {
     }
     const freed = this.buffer.free();
     if (freed === 0) return;
-    this.parts.relay.remove(freed);
-    if (!this.stream.receiveClosed) this.parts.relay.giveBack(this.connection, this.stream, freed);
+    this.wait(-freed);
+    if (!this.stream.receiveClosed) this.parts.relay.giveBack(this.connection, this.stream, freed, this.waiting);
   }
 }
 

@@ -11,7 +11,7 @@ import { LossBook } from '../../src/proxy/losses.js';
 import { createNoMeters } from '../../src/proxy/no-meters.js';
 import { createNotes } from '../../src/proxy/notes.js';
 import type { ProxyParts } from '../../src/proxy/parts.js';
-import { createRelayBudget } from '../../src/proxy/relay-budget.js';
+import { RelayPool } from '../../src/proxy/relay-budget.js';
 import { createReplayBudget } from '../../src/replay/budget.js';
 import type { AlarmHandle, Alarms, Clock } from '../../src/runtime/ports.js';
 import { RoomWaiters } from '../../src/upstream/room-waiters.js';
@@ -208,7 +208,7 @@ export class VirtualProxy {
       replay: createReplayBudget(limits.total, 'total', null),
       callLimit: limits.call,
       clientLimit: limits.client,
-      relay: createRelayBudget(limits.relay),
+      relay: new RelayPool(limits.relay).open(),
       prefix: 'hedgerow-',
       directives: true,
       pin: script.pin,

@@ -9,7 +9,7 @@ import { Type } from '../../support/frames.js';
 import { frameMessage } from '../../support/grpc-lines.js';
 import type { RawConnection } from '../../support/raw-connection.js';
 import { behave } from '../../support/raw-peer.js';
-import { method, one, pattern, proxyTo, retry, still } from '../../support/rig.js';
+import { client, method, one, pattern, proxyTo, retry, still } from '../../support/rig.js';
 
 const firstWindow = 65_535;
 /** What we advertise for a stream (design §4). */
@@ -127,14 +127,14 @@ describe('A slow client', () => {
     expect(hash(call.data)).toBe(hash(frameMessage(sent)));
   });
 
-  it('--relay-buffer-limit: over it no stream gets new window, until it falls below', async () => {
+  it('--relay-buffer-limit: over it a stream gets no new window while bytes of its own wait; others have theirs', async () => {
     const {
       backend: b,
       client: c,
       proxy,
     } = await one({
       client: { windows: 'connection' },
-      proxy: { flags: ['--relay-buffer-limit', '150000'] },
+      proxy: { flags: ['--relay-buffer-limit', '100KiB'] },
     });
     const sent = pattern(600_000);
     b.behave((stream) => {
@@ -144,23 +144,23 @@ describe('A slow client', () => {
     });
     const slow = c.call(method);
     await slow.whenData(firstWindow);
+    const first = await b.waitForStream(1);
     await still(proxy, c, [b]);
     expect(proxy.app.ledger().relayBytes).toBe(streamWindow - firstWindow);
+    slow.raw.giveWindow(80_000);
+    await slow.whenData(firstWindow + 80_000);
+    await still(proxy, c, [b]);
+    // More than half a window, which is when it would be given back.
+    expect(givenBack(first.connection, first.id)).toBe(0);
     const fast = c.call(method);
     fast.raw.giveWindow(2_000_000);
-    await fast.whenData(streamWindow);
-    await still(proxy, c, [b]);
-    const [first, second] = b.streams;
-    expect(fast.data).toHaveLength(streamWindow);
-    expect(givenBack(b.connections[0] as RawConnection, second?.id ?? 0)).toBe(0);
-    // Under half a window in all: the slow stream itself is given none, so that the sum stays below.
-    slow.raw.giveWindow(60_000);
     await fast.done();
     expect(hash(fast.data)).toBe(hash(frameMessage(sent)));
+    expect(givenBack(first.connection, first.id)).toBe(0);
     slow.raw.giveWindow(2_000_000);
     await slow.done();
     expect(hash(slow.data)).toBe(hash(frameMessage(sent)));
-    expect([first?.raw.end, second?.raw.end]).toEqual([{ kind: 'ended' }, { kind: 'ended' }]);
+    expect(b.streams.map(({ raw }) => raw.end)).toEqual([{ kind: 'ended' }, { kind: 'ended' }]);
   });
 
   it('--relay-buffer-limit: bytes of requests count as those of answers', async () => {
@@ -182,22 +182,60 @@ describe('A slow client', () => {
     void slow.sendData(frameMessage(sent), true);
     const first = await b.waitForStream(1);
     await first.whenData(firstWindow);
+    first.raw.giveWindow(80_000);
+    await first.whenData(firstWindow + 80_000);
+    await still(proxy, c, [b]);
+    expect(givenBack(c.connection, slow.id)).toBe(0);
     const fast = c.call(method, { headers: [['x-fast', '1']], end: false });
     await fast.whenHeaders();
-    await still(proxy, c, [b]);
     void fast.sendData(frameMessage(sent), true);
     const second = await b.waitForStream(2);
-    await second.whenData(streamWindow);
-    await still(proxy, c, [b]);
-    expect(second.data).toHaveLength(streamWindow);
-    expect(givenBack(c.connection, fast.id)).toBe(0);
+    await second.whenEnded();
+    expect(givenBack(c.connection, slow.id)).toBe(0);
     first.raw.giveWindow(2_000_000);
-    await Promise.all([first.whenEnded(), second.whenEnded()]);
+    await first.whenEnded();
     for (const stream of [first, second]) {
       expect(hash(stream.data)).toBe(hash(frameMessage(sent)));
       stream.trailers(0);
     }
     await Promise.all([slow.done(), fast.done()]);
+  });
+
+  it('--relay-buffer-limit: clients that do not read hold it; the answers of another come whole, and the log names who holds most', async () => {
+    const {
+      backend: b,
+      client: deaf,
+      proxy,
+    } = await one({
+      client: { windows: 'connection' },
+      proxy: { flags: ['--relay-buffer-limit', '1MiB'] },
+    });
+    const sent = pattern(1_000_000);
+    b.behave((stream) => {
+      stream.sendHeaders();
+      void stream.sendData(frameMessage(sent));
+      stream.trailers(0);
+    });
+    const calls = Array.from({ length: 10 }, () => deaf.call(method));
+    for (const call of calls) await call.whenData(firstWindow);
+    await still(proxy, deaf, [b]);
+    const { relayBytes } = proxy.app.ledger();
+    expect(relayBytes).toBe(10 * (streamWindow - firstWindow));
+    const honest = await client(proxy);
+    for (let n = 0; n < 3; n += 1) expect(hash((await honest.call(method).done()).data)).toBe(hash(frameMessage(sent)));
+    expect(proxy.app.ledger().relayBytes).toBe(relayBytes);
+    expect(proxy.lines).toEqual([
+      {
+        level: 'warn',
+        fields: { peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
+        message: expect.stringMatching(
+          /^a client has the most bytes waiting for a peer: \d{7} of \d{7} in all, more than --relay-buffer-limit; streams/,
+        ),
+      },
+    ]);
+    // It is an error for nobody.
+    for (const call of calls) call.raw.giveWindow(2_000_000);
+    for (const call of calls) expect(hash((await call.done()).data)).toBe(hash(frameMessage(sent)));
   });
 });
 

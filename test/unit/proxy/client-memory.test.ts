@@ -1,24 +1,38 @@
 import { describe, expect, it } from 'vitest';
 import type { Http2Connection, Http2Stream } from '../../../src/http2/types.js';
 import { ClientMemory } from '../../../src/proxy/client-memory.js';
-import { createRelayBudget } from '../../../src/proxy/relay-budget.js';
+import { RelayPool } from '../../../src/proxy/relay-budget.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 
-function room(limit: number | null) {
+function room(limit: number | null, relayLimit = 1000) {
   const time = createVirtualTime();
-  const relay = createRelayBudget(1000);
-  const memory = new ClientMemory(limit, time.turn);
+  const relay = new RelayPool(relayLimit);
+  const memory = new ClientMemory(limit, relay, time.turn);
   const evicted: string[] = [];
-  const client = (name: string) =>
-    memory.open(relay, (detail, unread) => evicted.push(`${name}${unread ? ', unread' : ''}: ${detail}`));
-  return { time, relay, memory, evicted, client };
+  const told: string[] = [];
+  /** @param look what its connection holds when asked; default: as it has said */
+  const client = (name: string, look?: () => number) => {
+    let said = 0;
+    const share = memory.open({
+      evict: (detail, unread) => void evicted.push(`${name}${unread ? ', unread' : ''}: ${detail}`),
+      tell: (detail) => void told.push(`${name} ${detail}`),
+      look: look ?? (() => said),
+    });
+    return Object.assign(share, {
+      backed: (bytes: number) => {
+        said = bytes;
+        share.hold(bytes);
+      },
+    });
+  };
+  return { time, relay, memory, evicted, told, client };
 }
 
 describe('ClientMemory', () => {
   it('up to the limit nobody goes', () => {
     const { time, memory, evicted, client } = room(100);
     client('a').add(60);
-    client('b').hold(40);
+    client('b').backed(40);
     time.endTurn();
     expect(memory.total).toBe(100);
     expect(evicted).toEqual([]);
@@ -45,7 +59,7 @@ describe('ClientMemory', () => {
       ['c', 7],
       ['d', 3],
     ] as const)
-      client(name).hold(bytes);
+      client(name).backed(bytes);
     time.endTurn();
     expect(evicted.map((words) => words.slice(0, 9))).toEqual(['a, unread', 'c, unread']);
     expect(memory.total).toBe(8);
@@ -56,8 +70,8 @@ describe('ClientMemory', () => {
     const a = client('a');
     a.add(20);
     a.remove(15);
-    a.hold(20);
-    a.hold(5);
+    a.backed(20);
+    a.backed(5);
     time.endTurn();
     expect(evicted).toEqual([]);
     expect(memory.total).toBe(10);
@@ -93,17 +107,51 @@ describe('ClientMemory', () => {
     expect(evicted).toEqual([]);
   });
 
-  it('counts for the relay budget of all calls as well', () => {
-    const { relay, client } = room(10_000);
-    const a = client('a');
+  it('a client that has read since its connection last spoke of it is not the one to go', () => {
+    const { time, memory, evicted, client } = room(100);
+    const slow = client('slow', () => 0);
+    slow.hold(90);
+    client('deaf').backed(40);
+    time.endTurn();
+    expect(evicted).toEqual([]);
+    expect([slow.held, memory.total]).toEqual([0, 40]);
+  });
+
+  it('counts for the relay as well, by its own share', () => {
+    const { relay, client } = room(10_000, 100);
+    const [a, b] = [client('a'), client('b')];
     const given: number[] = [];
     const connection = { consume: (_stream: Http2Stream, bytes: number) => given.push(bytes) };
-    a.add(1001);
-    expect(a.waiting).toBe(1001);
-    a.giveBack(connection as unknown as Http2Connection, { closed: false } as Http2Stream, 5);
+    const giveBack = (share: typeof a) =>
+      share.giveBack(connection as unknown as Http2Connection, {} as unknown as Http2Stream, 5, 1);
+    a.add(101);
+    b.add(50);
+    giveBack(a);
     expect(given).toEqual([]);
-    a.remove(1);
+    giveBack(b);
     expect(given).toEqual([5]);
-    expect(relay.waiting).toBe(1000);
+    expect([a.waiting, b.waiting, relay.waiting]).toEqual([101, 50, 151]);
+  });
+
+  it('--relay-buffer-limit exceeded: who has most waiting is named, once, at the end of the turn', () => {
+    const { time, told, evicted, client } = room(null, 100);
+    const [a, b] = [client('a'), client('b')];
+    a.backed(1000);
+    b.add(60);
+    a.add(41);
+    expect(told).toEqual([]);
+    time.endTurn();
+    const words =
+      'has the most bytes waiting for a peer: 60 of 101 in all, more than --relay-buffer-limit; streams of its own may get no new window';
+    expect(told).toEqual([`b ${words}`]);
+    a.add(500);
+    time.endTurn();
+    expect(told).toHaveLength(1);
+    a.remove(541);
+    b.remove(60);
+    a.add(101);
+    time.endTurn();
+    expect(told.map((line) => line.slice(0, 1))).toEqual(['b', 'a']);
+    expect(evicted).toEqual([]);
   });
 });
