@@ -1,7 +1,7 @@
 import type { HealthChange } from '../../balance/health-types.js';
 import { lossOutcomes } from '../../proxy/losses.js';
-import { latencyBuckets } from './catalogue.js';
 import { Counts } from './counts.js';
+import { latencyBuckets } from './definition.js';
 import { Histogram } from './histogram.js';
 import { attemptCauses, attemptResults, connectionEvents, parkReasons, releaseRoutes } from './labels.js';
 

@@ -1,7 +1,7 @@
 import { stopReasons } from '../../grpc/stop-reason.js';
 import { type BackendReading, backendStates, type DirectionReading, type Readings } from '../../proxy/meters.js';
 import type { BackendNumbers } from './backend-numbers.js';
-import { latencyBuckets } from './catalogue.js';
+import { latencyBuckets } from './definition.js';
 import { Histogram } from './histogram.js';
 import { directions, grpcTarget, sessionOutcomes, sides } from './labels.js';
 import type { MethodNumbers } from './method-numbers.js';

@@ -1,6 +1,6 @@
 import { stopReasons } from '../../grpc/stop-reason.js';
-import { countBuckets, latencyBuckets, sizeBuckets, transparentBuckets } from './catalogue.js';
 import { Counts } from './counts.js';
+import { countBuckets, latencyBuckets, sizeBuckets, transparentBuckets } from './definition.js';
 import { Histogram } from './histogram.js';
 import { codeNames } from './labels.js';
 

@@ -8,8 +8,8 @@ import {
 } from '../../proxy/meters.js';
 import { BackendBook } from './backend-book.js';
 import { BackendNumbers, ParkTimes } from './backend-numbers.js';
-import { countBuckets, lagBuckets, sizeBuckets } from './catalogue.js';
 import { Counts } from './counts.js';
+import { countBuckets, lagBuckets, sizeBuckets } from './definition.js';
 import { Histogram } from './histogram.js';
 import { callOutcomes, commitCauses, pinKinds, pinModes, pinOutcomes, pushbackKinds, retryReasons } from './labels.js';
 import { MethodBook } from './method-book.js';

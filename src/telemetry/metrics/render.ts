@@ -8,7 +8,7 @@ import {
   type HistogramMetricData,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import type { MetricDefinition } from './catalogue.js';
+import type { MetricDefinition } from './definition.js';
 import { Histogram } from './histogram.js';
 import type { Point, Scene } from './scene.js';
 

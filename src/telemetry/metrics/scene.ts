@@ -1,4 +1,5 @@
-import { catalogue, type LabelsOf, type MetricDefinition, type MetricName } from './catalogue.js';
+import { catalogue, type LabelsOf, type MetricName } from './catalogue.js';
+import type { MetricDefinition } from './definition.js';
 import type { Histogram } from './histogram.js';
 
 /** One value of a metric. */
