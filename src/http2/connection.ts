@@ -8,14 +8,15 @@ import { idsLeft, Sender } from './sender.js';
 import { ownSettings, PeerSettings } from './settings.js';
 import { StreamCore } from './stream.js';
 import { StreamTable } from './stream-table.js';
-import type {
-  BoundConnection,
-  ConnectionEvents,
-  HeaderField,
-  Http2Settings,
-  Http2Stream,
-  Role,
-  StreamEvents,
+import {
+  type BoundConnection,
+  type ConnectionEvents,
+  ErrorCode,
+  type HeaderField,
+  type Http2Settings,
+  type Http2Stream,
+  type Role,
+  type StreamEvents,
 } from './types.js';
 import { WireTally } from './wire-tally.js';
 
@@ -32,6 +33,12 @@ export function createConnection(
 ): BoundConnection {
   return new ConnectionCore(role, settings, events, tally);
 }
+
+/**
+ * Streams remembered that were reset. Of those that we opened there may be as many at once as all clients together had, when
+ * some of them leave.
+ */
+const remembered: Readonly<Record<Role, number>> = { server: 2000, client: 20_000 };
 
 /**
  * Puts the parts together: `Receiver` takes frames, `Messages` those of requests and responses, `Faults` says what comes of a
@@ -53,7 +60,7 @@ class ConnectionCore implements BoundConnection {
     this.role = role;
     this.limits = settings;
     const queue = new SendQueue();
-    this.table = new StreamTable(events, queue);
+    this.table = new StreamTable(events, queue, remembered[role]);
     this.budget = new FloodBudget(settings.floodBudget);
     this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events, this.budget, tally);
     const { peer, table, sender, budget } = this;
@@ -130,6 +137,8 @@ class ConnectionCore implements BoundConnection {
 
   reset(stream: Http2Stream, code: number): void {
     this.sender.reset(stream as StreamCore, code);
+    // A client cannot know that there are too many streams in all, so that it pays as for any frame that carries nothing.
+    if (this.role === 'server' && code === ErrorCode.REFUSED_STREAM) this.faults.spend('streams past the limit');
   }
 
   consume(stream: Http2Stream, bytes: number): void {

@@ -65,7 +65,7 @@ export class Faults {
 
   /** A stream error (RFC 9113 5.4.2) on an open stream. */
   stream(stream: StreamCore, code: number, detail: string): boolean {
-    this.sender.resetId(stream.id, code);
+    this.sender.resetOpen(stream, code);
     this.table.end(stream, { kind: 'streamError', code, detail });
     if (this.stopped) return false;
     const cost = this.role === 'client' ? 1 : this.budget.resetCost(stream.openedAt, stream.responded);
@@ -74,7 +74,7 @@ export class Faults {
 
   /** A header list over our limit: only this call fails, the connection is well. */
   headersTooLarge(stream: StreamCore): boolean {
-    this.sender.resetId(stream.id, ErrorCode.CANCEL);
+    this.sender.resetOpen(stream, ErrorCode.CANCEL);
     this.table.end(stream, { kind: 'headersTooLarge' });
     return !this.stopped;
   }
@@ -85,18 +85,22 @@ export class Faults {
     return true;
   }
 
-  /** A stream error on a request that is not let in. */
-  refuseRequest(streamId: number): boolean {
-    this.refuse(streamId, ErrorCode.PROTOCOL_ERROR);
+  /**
+   * A stream error on a request that is not let in.
+   * @param window bytes of DATA that may follow it; below 0: END_STREAM has come
+   */
+  refuseRequest(streamId: number, window: number): boolean {
+    this.sender.resetEarly(streamId, ErrorCode.PROTOCOL_ERROR, window, 1);
     return this.spend('streams that had to be reset', this.budget.resetCost(this.budget.now, false));
   }
 
   /**
    * A request past our limit of streams (RFC 9113 5.1.2).
+   * @param window bytes of DATA that may follow it; below 0: END_STREAM has come
    * @param told whether the peer has acknowledged our limit: before, a client that opens all its calls at once has not erred
    */
-  refusePastLimit(streamId: number, told: boolean): boolean {
-    this.refuse(streamId, ErrorCode.REFUSED_STREAM);
+  refusePastLimit(streamId: number, window: number, told: boolean): boolean {
+    this.sender.resetEarly(streamId, ErrorCode.REFUSED_STREAM, window, 1);
     return this.spend('streams past the limit', told ? this.budget.resetCost(this.budget.now, false) : 1);
   }
 
@@ -108,8 +112,26 @@ export class Faults {
     return this.spend('frames on closed streams') && this.refuse(streamId, code);
   }
 
+  /**
+   * DATA on a stream that is not open. What was under way when we reset it costs nothing: a peer that streams tiny messages
+   * has thousands in a window, and many streams end at once where one client leaves.
+   *
+   * @param size bytes that count against the window
+   * @param empty nothing but padding, if that
+   */
+  lateData(streamId: number, size: number, empty: boolean, endStream: boolean): boolean {
+    if (this.table.past.expectsData(streamId, size, empty, endStream, this.sender.pingsAnswered)) return true;
+    return this.withoutStream(streamId, 'DATA');
+  }
+
+  /** The same for a header block, which has been decoded. */
+  lateHeaders(streamId: number, endStream: boolean): boolean {
+    if (this.table.past.expectsHeaders(streamId, endStream, this.sender.pingsAnswered)) return true;
+    return this.withoutStream(streamId, 'HEADERS');
+  }
+
   /** DATA or HEADERS on a stream that is not open (RFC 9113 5.1, idle and closed). */
-  withoutStream(streamId: number, what: string): boolean {
+  private withoutStream(streamId: number, what: string): boolean {
     if (!this.spend('frames on closed streams')) return false;
     const { past } = this.table;
     if (this.isIdle(streamId)) return this.connection(ErrorCode.PROTOCOL_ERROR, `${what} on idle stream ${streamId}`);
@@ -130,11 +152,14 @@ export class Faults {
 
   /**
    * RST_STREAM on a stream that is not open. Where ours crossed it, what follows is no longer what was under way before ours
-   * arrived: the peer has given its word to send no more (RFC 9113 6.4).
+   * arrived: the peer has given its word to send no more (RFC 9113 6.4). A backend's
+   * costs nothing then either: see `spendReset`.
    */
   lateReset(streamId: number): boolean {
     const { past } = this.table;
-    if (past.resetBy(streamId) === ResetBy.us) past.remember(streamId, ResetBy.peer);
+    const crossed = past.resetBy(streamId) === ResetBy.us;
+    if (!(crossed && this.role === 'client') && !this.spend('RST_STREAM')) return false;
+    if (crossed) past.remember(streamId, ResetBy.peer);
     return this.lateControl(streamId, 'RST_STREAM');
   }
 

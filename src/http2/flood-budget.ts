@@ -18,11 +18,13 @@ export type FloodCause =
 const perSecond = 200;
 /** Credits for a request and its answer, both to their END_STREAM. */
 const perCall = 20;
+/** Credits for each byte of DATA that the peer sends: a full frame of 16 KiB gives 20, one of a byte next to none. */
+const perByteReceived = 20 / 16_384;
 /**
- * Credits for a DATA frame that is not empty, and for each KiB of it: a full one of 16 KiB gives 20. Small ones give some as
- * well, because C-core sends two WINDOW_UPDATE frames with each message of a stream that goes to and fro.
+ * Credits for a DATA frame that we send, and for each KiB of it: a full one gives 20. Small ones give some as well, because
+ * C-core sends two WINDOW_UPDATE frames with each message that it reads. How many there are is not the peer's to say.
  */
-const perDataFrame = 4;
+const perDataFrameSent = 4;
 /** What a stream costs that is reset before it is `young` no more and before any answer. */
 const earlyReset = 6;
 /** How long a stream is young (ms). */
@@ -82,14 +84,23 @@ export class FloodBudget {
     this.earn(perCall);
   }
 
-  /** A DATA frame went, either way. */
-  dataPassed(bytes: number): void {
-    if (bytes > 0) this.earn(perDataFrame + (bytes >>> 10));
+  /** We sent a DATA frame. */
+  dataSent(bytes: number): void {
+    if (bytes > 0) this.earn(perDataFrameSent + (bytes >>> 10));
+  }
+
+  /** A DATA frame came. On a stream whose reset would still be early it gives nothing, so that no such reset is paid by it. */
+  dataReceived(bytes: number, openedAt: number, answered: boolean): void {
+    if (!this.early(openedAt, answered)) this.earn(bytes * perByteReceived);
   }
 
   /** What the reset of a stream costs that the peer opened at `openedAt` (clock ms). */
   resetCost(openedAt: number, answered: boolean): number {
-    return !answered && this.now - openedAt <= young ? earlyReset : 1;
+    return this.early(openedAt, answered) ? earlyReset : 1;
+  }
+
+  private early(openedAt: number, answered: boolean): boolean {
+    return !answered && this.now - openedAt <= young;
   }
 
   /** Few kinds come from one peer: a search is cheaper than a map, and this is done for each WINDOW_UPDATE of honest ones. */

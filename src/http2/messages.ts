@@ -76,9 +76,13 @@ export class Messages {
 
   /** What a new stream's peer may send. */
   newReceiveWindow(): ReceiveWindow {
+    return new ReceiveWindow(this.limits.streamWindow, this.firstWindow);
+  }
+
+  /** Until the peer has read our SETTINGS it may hold the default (RFC 9113 6.9.2). */
+  private get firstWindow(): number {
     const { streamWindow } = this.limits;
-    // Until the peer has read our SETTINGS it may hold the default (RFC 9113 6.9.2).
-    return new ReceiveWindow(streamWindow, this.acknowledged ? streamWindow : Math.max(streamWindow, defaultWindow));
+    return this.acknowledged ? streamWindow : Math.max(streamWindow, defaultWindow);
   }
 
   /** Our SETTINGS bind the peer from here on. */
@@ -109,14 +113,12 @@ export class Messages {
     if (increment > 0) this.sender.windowUpdate(0, increment);
 
     const stream = this.table.get(streamId);
-    if (stream === undefined) return this.faults.withoutStream(streamId, 'DATA');
     const length = to - from;
     const endStream = (flags & Flag.END_STREAM) !== 0;
-    if (length > 0) this.budget.dataPassed(length);
-    else if (!endStream && !this.faults.spend('empty DATA')) return false;
+    if (stream === undefined) return this.faults.lateData(streamId, size, length === 0, endStream);
+    if (length === 0 && !endStream && !this.faults.spend('empty DATA')) return false;
     if (stream.receiveClosed) return this.faults.stream(stream, STREAM_CLOSED, 'DATA after END_STREAM');
-    if (this.role === 'client' && !stream.answered)
-      return this.faults.stream(stream, PROTOCOL_ERROR, 'DATA before the headers');
+    if (!stream.answered) return this.faults.stream(stream, PROTOCOL_ERROR, 'DATA before the headers');
     if (!stream.receiveWindow.take(size))
       return this.faults.stream(stream, FLOW_CONTROL_ERROR, 'more DATA than the stream window permits');
     if (stream.lengthLeft !== unknownLength) {
@@ -124,6 +126,7 @@ export class Messages {
       if (stream.lengthLeft < 0 || (endStream && stream.lengthLeft > 0))
         return this.faults.stream(stream, PROTOCOL_ERROR, 'other than content-length bytes of DATA');
     }
+    this.budget.dataReceived(length, stream.openedAt, stream.responded);
     stream.held += length;
     const over = endStream && this.endReceive(stream);
     if (size > length && !endStream) this.sender.giveBack(stream, size - length);
@@ -199,11 +202,11 @@ export class Messages {
     if (stream === undefined) {
       if (this.role === 'server' && (streamId & 1) === 1 && streamId > this.faults.highestPeerId)
         return this.onNewRequest(streamId, endStream, dependsOnItself, result.fields, tooLarge);
-      return this.faults.withoutStream(streamId, 'HEADERS');
+      return this.faults.lateHeaders(streamId, endStream);
     }
     if (dependsOnItself) return this.faults.stream(stream, PROTOCOL_ERROR, 'a stream that depends on itself');
     if (stream.receiveClosed) return this.faults.stream(stream, STREAM_CLOSED, 'HEADERS after END_STREAM');
-    if (this.role === 'server' || stream.answered) return this.onTrailers(stream, endStream, result.fields, tooLarge);
+    if (stream.answered) return this.onTrailers(stream, endStream, result.fields, tooLarge);
     return this.onResponse(stream, endStream, result.fields, tooLarge);
   }
 
@@ -218,20 +221,22 @@ export class Messages {
     this.faults.highestPeerId = streamId;
     if (streamId > this.faults.acceptUpTo) return this.faults.spend('frames on closed streams');
     this.faults.lastPeerStreamId = streamId;
-    if (dependsOnItself) return this.faults.refuseRequest(streamId);
+    const window = endStream ? -1 : this.firstWindow;
+    if (dependsOnItself) return this.faults.refuseRequest(streamId, window);
     // RFC 9113 5.1.2.
     if (this.table.size >= this.limits.maxConcurrentStreams)
-      return this.faults.refusePastLimit(streamId, this.acknowledged);
+      return this.faults.refusePastLimit(streamId, window, this.acknowledged);
     const { rules } = this;
     let length = unknownLength;
     if (!tooLarge) {
-      if (!rules.request(fields)) return this.faults.refuseRequest(streamId);
+      if (!rules.request(fields)) return this.faults.refuseRequest(streamId, window);
       length = rules.contentLength;
-      if (endStream && length > 0) return this.faults.refuseRequest(streamId);
+      if (endStream && length > 0) return this.faults.refuseRequest(streamId, window);
     }
     const stream = new StreamCore(streamId, null, this.peer.initialWindow, this.newReceiveWindow());
     stream.flushed = true;
     stream.openedAt = this.budget.now;
+    stream.answered = true;
     stream.lengthLeft = length;
     stream.open();
     if (endStream) stream.endReceive();

@@ -1,11 +1,12 @@
 import { ResetBy } from './closed-streams.js';
 import type { Faults } from './faults.js';
+import { mayGrow } from './flow.js';
 import { readUint8, readUint31, readUint32 } from './frame/bytes.js';
 import { clientPreface, Flag, FrameType, maxUint31 } from './frame/kinds.js';
 import { FrameReader, type FrameSink } from './frame/reader.js';
 import type { Messages } from './messages.js';
 import type { Sender } from './sender.js';
-import type { PeerSettings, SettingsTarget } from './settings.js';
+import { type PeerSettings, type SettingsTarget, setsWindow } from './settings.js';
 import type { StreamTable } from './stream-table.js';
 import { type ConnectionEvents, ErrorCode, type Http2Settings, type Role } from './types.js';
 import type { WireTally } from './wire-tally.js';
@@ -14,6 +15,8 @@ const { PROTOCOL_ERROR, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR } = ErrorCode;
 
 /** Settings in one frame that cost no more than the frame: those that are defined, gRPC's own and some to spare. */
 const usualSettings = 16;
+/** Streams whose windows a SETTINGS frame may change for one credit: that takes as long as another frame. */
+const windowsPerCredit = 1000;
 
 /** What arrives: the preface, the order of frames, and the frames that are about the connection or a stream's control. */
 export class Receiver implements FrameSink, SettingsTarget {
@@ -37,7 +40,7 @@ export class Receiver implements FrameSink, SettingsTarget {
   private readonly tally: WireTally;
   private readonly reader: FrameReader;
   private prefaceSeen: number;
-  /** Of the peer's GOAWAY; it may only fall (RFC 9113 6.8). */
+  /** The lowest of the peer's GOAWAYs. */
   private peerLastStreamId = maxUint31;
 
   constructor(
@@ -149,7 +152,7 @@ export class Receiver implements FrameSink, SettingsTarget {
     if (streamId === 0) return this.faults.connection(PROTOCOL_ERROR, 'RST_STREAM on stream 0');
     if (end - start !== 4) return this.faults.connection(FRAME_SIZE_ERROR, `RST_STREAM of ${end - start} bytes`);
     const stream = this.table.get(streamId);
-    if (stream === undefined) return this.faults.spend('RST_STREAM') && this.faults.lateReset(streamId);
+    if (stream === undefined) return this.faults.lateReset(streamId);
     this.table.past.remember(streamId, ResetBy.peer);
     this.table.end(stream, { kind: 'reset', code: readUint32(chunk, start) });
     return !this.faults.stopped && this.faults.spendReset(stream);
@@ -158,9 +161,9 @@ export class Receiver implements FrameSink, SettingsTarget {
   /** RFC 9113 6.5. */
   private onSettings(flags: number, streamId: number, chunk: Uint8Array, start: number, end: number): boolean {
     if (streamId !== 0) return this.faults.connection(PROTOCOL_ERROR, `SETTINGS on stream ${streamId}`);
-    // Each setting may have to be applied to every stream.
     const surplus = Math.max(0, Math.floor((end - start) / 6) - usualSettings);
-    if (!this.faults.spend('SETTINGS', 1 + surplus)) return false;
+    const windows = setsWindow(chunk, start, end) ? this.table.size / windowsPerCredit : 0;
+    if (!this.faults.spend('SETTINGS', 1 + surplus + windows)) return false;
     if ((flags & Flag.ACK) !== 0) {
       if (start !== end) return this.faults.connection(FRAME_SIZE_ERROR, 'a SETTINGS acknowledgement with a payload');
       this.messages.onSettingsAcknowledged();
@@ -180,8 +183,10 @@ export class Receiver implements FrameSink, SettingsTarget {
     this.sender.peerTableSize(bytes);
   }
 
-  onInitialWindowChange(by: number): boolean {
-    for (const stream of this.table.snapshot()) if (!this.sender.growStream(stream, by)) return false;
+  onInitialWindowChange(by: number, most: number): boolean {
+    for (const stream of this.table.numbered()) {
+      if (!mayGrow(stream.sendWindow, most) || !this.sender.growStream(stream, by)) return false;
+    }
     return true;
   }
 
@@ -200,11 +205,10 @@ export class Receiver implements FrameSink, SettingsTarget {
     if (streamId !== 0) return this.faults.connection(PROTOCOL_ERROR, `GOAWAY on stream ${streamId}`);
     if (end - start < 8) return this.faults.connection(FRAME_SIZE_ERROR, `GOAWAY of ${end - start} bytes`);
     if (!this.faults.spend('GOAWAY')) return false;
-    const last = readUint31(chunk, start);
+    // It must not rise (RFC 9113 6.8). What was disowned has been sent elsewhere, and what was not goes on: the lower one holds.
+    const last = Math.min(readUint31(chunk, start), this.peerLastStreamId);
     const code = readUint32(chunk, start + 4);
     const debug = printable(chunk, start + 8, end);
-    if (last > this.peerLastStreamId)
-      return this.faults.connection(PROTOCOL_ERROR, 'a GOAWAY that raises its last stream id');
     this.peerLastStreamId = last;
     this.draining = true;
     this.farewell = `after GOAWAY with code ${code}${debug === '' ? '' : ` (${debug})`}`;

@@ -49,7 +49,8 @@ export class Sender {
   private tasks: (() => void)[] = [];
   private readonly pings: (() => void)[] = [];
   private readonly pingPayload = Buffer.alloc(8);
-  private pingsAnswered = 0;
+  /** How many of our PINGs the peer has answered. */
+  pingsAnswered = 0;
 
   constructor(
     headerTableSize: number,
@@ -112,7 +113,7 @@ export class Sender {
       while (at < stop) {
         const next = Math.min(at + maxFrameSize, stop);
         writeData(this.outbox, stream.id, chunk, at, next, endStream && whole && next === stop);
-        this.budget.dataPassed(next - at);
+        this.budget.dataSent(next - at);
         at = next;
       }
       stream.sendWindow -= taken;
@@ -132,14 +133,30 @@ export class Sender {
   /** See Http2Connection.reset. */
   reset(stream: StreamCore, code: number): void {
     if (stream.closed) return;
-    if (stream.id !== 0) this.resetId(stream.id, code);
+    if (stream.id !== 0) this.resetOpen(stream, code);
     this.table.remove(stream);
     this.table.announce(stream);
   }
 
-  /** RST_STREAM for a stream that has no place in the table, or leaves it in this moment. */
+  /** RST_STREAM for a stream that leaves the table in this moment. */
+  resetOpen(stream: StreamCore, code: number): void {
+    if (stream.receiveClosed) this.resetId(stream.id, code);
+    else this.resetEarly(stream.id, code, stream.receiveWindow.left, stream.answered ? 1 : 2);
+  }
+
+  /** RST_STREAM for a stream on which the peer can still send so many bytes of DATA and so many header blocks. */
+  resetEarly(streamId: number, code: number, window: number, blocks: number): void {
+    this.table.past.rememberOpen(streamId, window, blocks, this.pingsAnswered + this.pings.length);
+    this.writeReset(streamId, code);
+  }
+
+  /** RST_STREAM for a stream on which the peer has sent all. */
   resetId(streamId: number, code: number): void {
     this.table.past.remember(streamId, ResetBy.us);
+    this.writeReset(streamId, code);
+  }
+
+  private writeReset(streamId: number, code: number): void {
     writeReset(this.outbox, streamId, code);
     this.wrote();
   }

@@ -38,8 +38,17 @@ export interface Fault {
 /** Hears of the settings that change more than a number. */
 export interface SettingsTarget {
   onHeaderTableSize(bytes: number): void;
-  /** Each open stream's send window changes by this (RFC 9113 6.9.2). False: one of them would be over 2^31-1. */
-  onInitialWindowChange(by: number): boolean;
+  /**
+   * Each open stream's send window changes by `by` (RFC 9113 6.9.2), by way of `most`, the highest of several values in one
+   * frame. False: one of them would be over 2^31-1.
+   */
+  onInitialWindowChange(by: number, most: number): boolean;
+}
+
+/** Whether a SETTINGS payload sets INITIAL_WINDOW_SIZE, which is work for each open stream. */
+export function setsWindow(chunk: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at + 6 <= end; at += 6) if (readUint16(chunk, at) === SettingId.INITIAL_WINDOW_SIZE) return true;
+  return false;
 }
 
 /** The peer's settings in force; before its first SETTINGS those of RFC 9113 6.5.2. */
@@ -51,11 +60,21 @@ export class PeerSettings {
 
   /** Applies the settings in order (RFC 9113 6.5.3). The payload's length is a multiple of 6. Null: all went well. */
   apply(role: Role, chunk: Uint8Array, start: number, end: number, target: SettingsTarget): Fault | null {
+    const before = this.initialWindow;
+    let most = before;
     for (let at = start; at < end; at += 6) {
       const fault = this.applyOne(role, readUint16(chunk, at), readUint32(chunk, at + 2), target);
       if (fault !== null) return fault;
+      if (this.initialWindow > most) most = this.initialWindow;
     }
-    return null;
+    const { initialWindow } = this;
+    // However often one frame changes it, the streams are gone through once.
+    if (initialWindow === before && most === before) return null;
+    if (target.onInitialWindowChange(initialWindow - before, most - before)) return null;
+    return {
+      code: ErrorCode.FLOW_CONTROL_ERROR,
+      detail: `SETTINGS_INITIAL_WINDOW_SIZE ${most} takes a stream's window over 2^31-1`,
+    };
   }
 
   private applyOne(role: Role, id: number, value: number, target: SettingsTarget): Fault | null {
@@ -74,13 +93,7 @@ export class PeerSettings {
       case SettingId.INITIAL_WINDOW_SIZE: {
         if (value > maxUint31)
           return { code: ErrorCode.FLOW_CONTROL_ERROR, detail: `SETTINGS_INITIAL_WINDOW_SIZE is ${value}` };
-        const by = value - this.initialWindow;
         this.initialWindow = value;
-        if (!target.onInitialWindowChange(by))
-          return {
-            code: ErrorCode.FLOW_CONTROL_ERROR,
-            detail: `SETTINGS_INITIAL_WINDOW_SIZE ${value} takes a stream's window over 2^31-1`,
-          };
         return null;
       }
       case SettingId.MAX_FRAME_SIZE:

@@ -5,7 +5,7 @@ import type { ConnectionEvents, StreamEnd } from './types.js';
 
 /** A connection's open streams. A stream leaves it before its last event, so that there is room for another within it. */
 export class StreamTable {
-  readonly past = new ClosedStreams();
+  readonly past: ClosedStreams;
   /** Open streams, those without an id included. */
   size = 0;
   private readonly byId = new Map<number, StreamCore>();
@@ -14,7 +14,9 @@ export class StreamTable {
   private readonly events: ConnectionEvents;
   private readonly queue: SendQueue;
 
-  constructor(events: ConnectionEvents, queue: SendQueue) {
+  /** @param remembered how many streams that were reset are still known */
+  constructor(events: ConnectionEvents, queue: SendQueue, remembered: number) {
+    this.past = new ClosedStreams(remembered);
     this.events = events;
     this.queue = queue;
   }
@@ -62,6 +64,11 @@ export class StreamTable {
     this.remove(stream);
     stream.events?.onEnd(stream, end);
     this.announce(stream);
+  }
+
+  /** Those that have an id. Nothing may open or end while they are gone through. */
+  numbered(): IterableIterator<StreamCore> {
+    return this.byId.values();
   }
 
   /** All that are open now, apart from the table, so that owners may open and reset streams meanwhile. */

@@ -62,7 +62,7 @@ export class StreamCore implements Http2Stream {
   readonly receiveWindow: ReceiveWindow;
   /** Receiver: DATA given to the owner and not consumed. */
   held = 0;
-  /** Receiver: the final headers have come (client role). */
+  /** Receiver: its headers have come, those of a response but for interim ones: what block follows is trailers. */
   answered = false;
   /** Receiver: content-length's bytes still to come, or `unknownLength` (RFC 9113 8.1.1). */
   lengthLeft = unknownLength;

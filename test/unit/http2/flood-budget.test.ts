@@ -58,23 +58,41 @@ describe('what is earned', () => {
     expect(budget.credits).toBe(0);
   });
 
-  it('20 by a call, 20 by a full DATA frame, some by a small one, none by an empty one', () => {
+  it('20 by a call, 20 by a full DATA frame that we send, 4 by a small one, none by an empty one', () => {
     const budget = empty();
     budget.callCompleted();
     expect(budget.credits).toBe(20);
-    budget.dataPassed(16_384);
+    budget.dataSent(16_384);
     expect(budget.credits).toBe(40);
-    budget.dataPassed(1);
+    budget.dataSent(1);
     expect(budget.credits).toBe(44);
-    budget.dataPassed(0);
+    budget.dataSent(0);
     expect(budget.credits).toBe(44);
+  });
+
+  it('20 by 16 KiB of DATA that come, in however many frames', () => {
+    const budget = empty();
+    budget.dataReceived(16_384, 1000, true);
+    expect(budget.credits).toBe(20);
+    for (let i = 0; i < 16_384; i += 1) budget.dataReceived(1, 1000, true);
+    expect(budget.credits).toBeCloseTo(40);
+  });
+
+  it('nothing by DATA on a stream whose reset would be early', () => {
+    const budget = empty();
+    budget.dataReceived(16_384, 1000, false);
+    budget.dataReceived(16_384, 0, false);
+    expect(budget.credits).toBe(0);
+    budget.dataReceived(16_384, -1, false);
+    expect(budget.credits).toBe(20);
   });
 
   it('never more than the size', () => {
     const budget = empty(100);
     budget.advance(1_000_000);
     budget.callCompleted();
-    budget.dataPassed(16_384);
+    budget.dataSent(16_384);
+    budget.dataReceived(16_384, 0, true);
     expect(budget.credits).toBe(100);
   });
 });
@@ -91,7 +109,7 @@ describe('honest peers', () => {
   it('C-core, reading 400 messages of 16 KB in 2 s with 760 WINDOW_UPDATE and 6 PING frames, however often, ends with what it began with', () => {
     const budget = new FloodBudget(10_000);
     for (let round = 1; round <= 100; round += 1) {
-      for (let i = 0; i < 400; i += 1) budget.dataPassed(16_384);
+      for (let i = 0; i < 400; i += 1) budget.dataSent(16_384);
       for (let i = 0; i < 766; i += 1) expect(budget.spend('WINDOW_UPDATE')).toBe(true);
       budget.advance(round * 2000);
     }
@@ -101,7 +119,7 @@ describe('honest peers', () => {
   it('small messages to and fro, at any rate, with two WINDOW_UPDATE and a PING each', () => {
     const budget = new FloodBudget(10_000);
     for (let i = 0; i < 100_000; i += 1) {
-      budget.dataPassed(20);
+      budget.dataSent(20);
       expect(budget.spend('WINDOW_UPDATE', 3)).toBe(true);
     }
   });

@@ -108,6 +108,27 @@ describe('a flood of frames that carry nothing ends the connection ENHANCE_YOUR_
     expect(endured(peer, (n) => headers(id(n), requestLines))).toBe(left);
   });
 
+  it('PING beside tiny DATA, which pays for none', () => {
+    const peer = server();
+    peer.receive(headers(1, requestLines));
+    peer.connection.sendHeaders(peer.stream(1), fields(responseLines), false);
+    expect(endured(peer, () => Buffer.concat([ping('abcdefgh'), data(1, 'x')]))).toBe(left);
+  });
+
+  it('a change of the window costs a credit more for each 1000 streams that are open', () => {
+    const window = settings([4, 70_000]);
+    for (const [count, frames] of [
+      [0, left],
+      [1000, Math.floor(left / 2)],
+    ] as const) {
+      const peer = server();
+      for (let n = 0; n < count; n += 1) peer.connection.receive(headers(id(n), requestLines));
+      peer.events();
+      expect(endured(peer, () => window)).toBe(frames);
+      expect(endured(server(), () => settings([3, 70_000]))).toBe(left);
+    }
+  });
+
   it('many settings in one frame cost more than the frame', () => {
     const many = settings(...Array.from({ length: 16 + 9 }, () => [4, 65_535] as const));
     expect(endured(server(), () => many)).toBe(2);
@@ -119,6 +140,19 @@ describe('streams that end before they came to anything', () => {
     expect(endured(server(), (n) => Buffer.concat([headers(id(n), requestLines), reset(id(n), 8)]))).toBe(
       Math.floor(left / 6),
     );
+  });
+
+  it('rapid reset is not paid by DATA, tiny or large, on the streams that are reset', () => {
+    for (const parts of [[1, 1], [16_384]]) {
+      const count = endured(server(), (n) =>
+        Buffer.concat([
+          headers(id(n), requestLines),
+          ...parts.map((bytes) => data(id(n), Buffer.alloc(bytes))),
+          reset(id(n), 8),
+        ]),
+      );
+      expect(count).toBe(Math.floor(left / 6));
+    }
   });
 
   it('made-you-reset: six credits a stream, whatever the rule that is broken', () => {
@@ -164,6 +198,16 @@ describe('streams that end before they came to anything', () => {
     expect(endured(early, (n) => headers(id(n + 1), requestLines))).toBe(budget - 1);
   });
 
+  it('past the limit of all streams together, as the owner tells: one credit', () => {
+    const peer = server();
+    const count = endured(peer, (n) => {
+      peer.connection.receive(headers(id(n), requestLines, last));
+      peer.connection.reset(peer.stream(id(n)), 7);
+      return new Uint8Array(0);
+    });
+    expect(count).toBe(left);
+  });
+
   it('a backend that resets every stream of ours spends nothing', () => {
     const client = Recorder.ready('client', { floodBudget: budget });
     const attack = (n: number): Uint8Array => {
@@ -206,7 +250,9 @@ describe('what gives credits back', () => {
   it('DATA, received and sent', () => {
     const received = server();
     for (let n = 0; n < left; n += 1) received.receive(ping('abcdefgh'));
-    received.receive(headers(1, requestLines), data(1, Buffer.alloc(16_384)));
+    received.receive(headers(1, requestLines));
+    received.connection.sendHeaders(received.stream(1), fields(responseLines), false);
+    received.receive(data(1, Buffer.alloc(16_384)));
     expect(endured(received, () => ping('abcdefgh'))).toBe(20);
     const sent = server();
     for (let n = 0; n < left; n += 1) sent.receive(ping('abcdefgh'));

@@ -39,11 +39,14 @@ describe('GOAWAY from the peer (RFC 9113 6.8)', () => {
     expect(client.events()).toEqual(['end 3 goaway 0', 'closed 3', 'end 5 goaway 0', 'closed 5', 'goaway 1 0 ""']);
   });
 
-  it('a last id that rises is a PROTOCOL_ERROR', () => {
+  it('CON-31: a last id that rises changes nothing: the lower one holds, and what it left goes on', () => {
     const client = Recorder.ready('client');
     client.request(true);
-    client.receive(goaway(1, 0), goaway(3, 0));
-    expect(client.events()).toContain('failed 1');
+    client.request(true);
+    client.receive(goaway(1, 0), goaway(3, 0xb));
+    expect(client.events()).toEqual(['end 3 goaway 0', 'closed 3', 'goaway 1 0 ""', 'goaway 1 11 ""']);
+    client.receive(headers(3, responseLines), headers(1, responseLines, last));
+    expect(client.events()).toEqual(['headers 1 2 end', 'closed 1']);
   });
 
   it('is not told any more when an owner gives the connection up meanwhile', () => {

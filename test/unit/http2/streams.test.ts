@@ -334,12 +334,25 @@ describe('frames on streams that are over (RFC 9113 5.1)', () => {
     expect(server.sent()).toEqual(['reset 1 5']);
   });
 
-  it('streams reset so long ago that they are forgotten cost no connection', () => {
+  it('streams reset so long ago that they are forgotten cost no connection: 2000 of a client are known', () => {
+    const server = Recorder.ready('server');
+    for (let id = 1; id < 5000; id += 2) {
+      server.connection.receive(headers(id, requestLines));
+      server.connection.reset(server.stream(id), 8);
+    }
+    server.bytes();
+    server.events();
+    server.receive(data(4999, 'x'), data(1001, 'x'), data(999, 'x'));
+    expect(server.events()).toEqual([]);
+    expect(server.sent()).toEqual(['reset 999 5']);
+  });
+
+  it('and 20 000 of ours, which many clients can leave at once', () => {
     const client = Recorder.ready('client');
-    for (let i = 0; i < 2500; i += 1) client.connection.reset(client.request(), 8);
+    for (let i = 0; i < 20_001; i += 1) client.connection.reset(client.request(), 8);
     client.bytes();
     client.events();
-    client.receive(data(1, 'x'), data(4999, 'x'));
+    client.receive(headers(3, responseLines), data(3, 'x'), headers(1, responseLines));
     expect(client.events()).toEqual([]);
     expect(client.sent()).toEqual(['reset 1 5']);
   });

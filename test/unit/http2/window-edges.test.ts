@@ -94,6 +94,20 @@ describe.each(['client', 'server'] as const)('as %s, a window at 2^31-1', (role)
     core.receive(settings([INITIAL_WINDOW_SIZE, 101]));
     expect(core.events()[0]).toBe(`failed ${FLOW_CONTROL_ERROR}`);
   });
+
+  it('CON-27: the same where one frame takes it back at once: its values are processed in order (RFC 9113 6.5.3)', () => {
+    for (const [high, fails] of [
+      [100, false],
+      [101, true],
+    ] as const) {
+      const { core, stream } = sending(role, 10);
+      core.receive(windowUpdate(1, most - 100));
+      core.receive(settings([INITIAL_WINDOW_SIZE, high], [INITIAL_WINDOW_SIZE, 0]));
+      expect(core.events()[0]).toBe(fails ? `failed ${FLOW_CONTROL_ERROR}` : 'settings');
+      // Within the bound of the output.
+      if (!fails) expect(offer(core, stream, 10)).toBe(10);
+    }
+  });
 });
 
 describe.each(['client', 'server'] as const)('as %s, a window below zero', (role) => {
