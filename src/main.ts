@@ -78,7 +78,7 @@ const io = {
   version: packageVersion(),
 };
 
-process.exitCode = await run(process.argv.slice(2), io, {
+const exitCode = await run(process.argv.slice(2), io, {
   async serve(settings, notes) {
     // Brings OpenTelemetry's packages, which the other commands start faster without.
     const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
@@ -128,3 +128,6 @@ process.exitCode = await run(process.argv.slice(2), io, {
     }
   },
 });
+
+// All that is ours has ended. What a library still holds open must not keep the process; what was said is written first.
+process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
