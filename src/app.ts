@@ -247,6 +247,10 @@ export function createApp(
       idle: settings.idleTimeout,
       age: settings.maxConnectionAge,
       ageGrace: settings.maxConnectionAgeGrace,
+      keepalive:
+        settings.clientKeepaliveTime === null
+          ? null
+          : { time: settings.clientKeepaliveTime, timeout: settings.clientKeepaliveTimeout },
     },
     tls: clientTls(files),
     forwarding: {

@@ -171,6 +171,18 @@ export const settingTable = {
     'off',
     'A client connection without calls for so long is closed, by two GOAWAYs.',
   ),
+  clientKeepaliveTime: one(
+    'Connections of clients',
+    durationOrOff('10ms', '24h'),
+    '2h',
+    'Silence of a client, with calls or without, after which a PING asks whether it lives.',
+  ),
+  clientKeepaliveTimeout: one(
+    'Connections of clients',
+    duration('10ms', '1h'),
+    '20s',
+    'Time that it has to answer; then its connection is closed and its calls are cancelled.',
+  ),
   maxConnectionAge: one(
     'Connections of clients',
     durationOrOff('10ms', '720h'),

@@ -1,7 +1,9 @@
 import type { SocketBinding } from '../http2/socket.js';
 import { ErrorCode } from '../http2/types.js';
 import type { AlarmHandle, Alarms, Clock, Random, Turn } from '../runtime/ports.js';
+import type { KeepaliveWatch } from '../upstream/keepalive-watch.js';
 import type { ClientConnection } from './client-connection.js';
+import { type ClientKeepalive, watchClient } from './client-keepalive.js';
 import { sayGoodbye } from './goodbye.js';
 
 /** When a client's connection ends by itself. Milliseconds; null: never. */
@@ -12,6 +14,8 @@ export interface ClientLifetime {
   readonly age: number | null;
   /** What its calls get to finish in once it is that old. */
   readonly ageGrace: number;
+  /** Absent: a client is not asked whether it lives. */
+  readonly keepalive?: ClientKeepalive | null;
 }
 
 /** What a session takes from outside. */
@@ -29,7 +33,7 @@ const ageJitter = 0.1;
 /** A client's connection from its preface to its end: says when it ends, and how (A9; RFC 9113 6.8). */
 export class ClientSession {
   readonly client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>;
-  private readonly binding: Pick<SocketBinding, 'connection' | 'end' | 'destroy'>;
+  private readonly binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'destroy'>;
   private readonly ports: SessionPorts;
   private readonly lifetime: ClientLifetime;
   /** Takes back the goodbye that is being said; null before. */
@@ -41,23 +45,32 @@ export class ClientSession {
   /** Moved only when it rings: see `callEnded`. */
   private idleAlarm: AlarmHandle | null = null;
   private ageAlarm: AlarmHandle | null = null;
+  private readonly watch: KeepaliveWatch | null = null;
 
+  /** @param onSilent the client does not answer: its connection is being closed */
   constructor(
     client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>,
-    binding: Pick<SocketBinding, 'connection' | 'end' | 'destroy'>,
+    binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'destroy'>,
     ports: SessionPorts,
     lifetime: ClientLifetime,
+    onSilent: (detail: string) => void = () => {},
   ) {
     this.client = client;
     this.binding = binding;
     this.ports = ports;
     this.lifetime = lifetime;
     this.idleSince = ports.clock.now();
-    const { idle, age } = lifetime;
+    const { idle, age, keepalive = null } = lifetime;
     if (idle !== null) this.watchIdle(this.idleSince + idle);
     if (age !== null) {
       const jittered = age * (1 - ageJitter + 2 * ageJitter * ports.random.next());
       this.ageAlarm = ports.alarms.set(this.idleSince + jittered, () => this.growOld());
+    }
+    if (keepalive !== null) {
+      this.watch = watchClient(binding, ports, keepalive, (detail) => {
+        onSilent(detail);
+        binding.destroy(detail);
+      });
     }
   }
 
@@ -110,6 +123,7 @@ export class ClientSession {
     this.idleAlarm = this.clear(this.idleAlarm);
     this.ageAlarm = this.clear(this.ageAlarm);
     this.stopGoodbye?.();
+    this.watch?.stop();
   }
 
   private growOld(): void {

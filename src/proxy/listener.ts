@@ -202,7 +202,9 @@ export function createListener(parts: Omit<ProxyParts, 'relay'>, options: Listen
       () => session.callEnded(),
       forwardingOf(socket, options.forwarding),
     );
-    const session = new ClientSession(client, binding, parts, options.lifetime);
+    const session = new ClientSession(client, binding, parts, options.lifetime, (detail) =>
+      refused('silent', peer, detail),
+    );
     sessions.add(session);
     parts.meters.clientConnected();
     binding.start();

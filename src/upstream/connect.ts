@@ -11,6 +11,9 @@ import { describeConnectError, foreignAnswer, leftHandshake, silentEnd } from '.
 import type { Dial, Link, LinkEvents } from './link.js';
 import type { Endpoint } from './types.js';
 
+/** Silence after which the system asks whether a backend's host is there (ms). */
+const tcpKeepalive = 60_000;
+
 /** TLS to backends. PEM texts. */
 export interface BackendTls {
   /** Certificates that backends are checked against; null: the system's. */
@@ -98,7 +101,11 @@ function openSocket(endpoint: Endpoint, host: string | null, security: Security 
           ALPNProtocols: ['h2'],
           ...nameCheck(security.serverName ?? host),
         });
-  if (endpoint.kind === 'tcp') socket.setNoDelay(true);
+  if (endpoint.kind === 'tcp') {
+    socket.setNoDelay(true);
+    // Keepalive by PING asks while calls are open. One that died without a word while it had none would be given the next call.
+    socket.setKeepAlive(true, tcpKeepalive);
+  }
   return socket;
 }
 

@@ -12,6 +12,9 @@ export interface KeepaliveHome {
   readonly keepalive: KeepaliveLimits;
 }
 
+/** What a watch needs of a connection. */
+export type WatchedConnection = Pick<Http2Connection, 'openStreams' | 'callFrames' | 'ping'>;
+
 /**
  * Keeps watch over one connection: one alarm at most, set while streams are open, moved only when it rings. Reads move
  * nothing; when the alarm rings it looks when the last one was.
@@ -21,8 +24,8 @@ export class KeepaliveWatch {
   pingedAfter: number | null = null;
 
   private readonly home: KeepaliveHome;
-  private readonly link: Link;
-  private readonly connection: Http2Connection;
+  private readonly link: Pick<Link, 'lastReadAt'>;
+  private readonly connection: WatchedConnection;
   private readonly onLost: (detail: string) => void;
   private state: KeepaliveState = quiet;
   private busySince = Number.NEGATIVE_INFINITY;
@@ -36,7 +39,12 @@ export class KeepaliveWatch {
   };
 
   /** @param onLost the peer does not answer; the watch is over */
-  constructor(home: KeepaliveHome, link: Link, connection: Http2Connection, onLost: (detail: string) => void) {
+  constructor(
+    home: KeepaliveHome,
+    link: Pick<Link, 'lastReadAt'>,
+    connection: WatchedConnection,
+    onLost: (detail: string) => void,
+  ) {
     this.home = home;
     this.link = link;
     this.connection = connection;

@@ -9,9 +9,10 @@ import { createVirtualTime } from '../../support/virtual-time.js';
 
 const soon = { lastStreamId: 2 ** 31 - 1, code: 0 };
 
+const isPing = ({ type, flags }: Frame): boolean => type === Type.ping && (flags & ack) === 0;
+
 /** Answers the proxy's PING, for a client that answers none by itself. */
 async function answerPing(peer: RawClient): Promise<void> {
-  const isPing = ({ type, flags }: Frame): boolean => type === Type.ping && (flags & ack) === 0;
   const { payload } = await peer.connection.whenFrame('PING', isPing);
   peer.connection.send(frame(Type.ping, ack, 0, payload));
 }
@@ -43,7 +44,10 @@ describe('--idle-timeout', () => {
   it('CON-20: a call that is open keeps it, however long it is silent', async () => {
     const time = createVirtualTime();
     const { backend: b, client: c } = await one({
-      proxy: { time, flags: ['--idle-timeout', '5m', '--keepalive-time', 'off'] },
+      proxy: {
+        time,
+        flags: ['--idle-timeout', '5m', '--keepalive-time', 'off', '--client-keepalive-time', 'off'],
+      },
     });
     b.behave(behave.silent);
     const call = c.call(method, { messages: ['1'] });
@@ -57,6 +61,58 @@ describe('--idle-timeout', () => {
     time.advance(300_000);
     await c.whenClosed();
     expect(c.goaways).toHaveLength(2);
+  });
+});
+
+describe('--client-keepalive-time', () => {
+  const lost = 'no answer to a keepalive PING within 20000 ms';
+
+  it('CON-28: a client that has died without a word is found out; its calls are cancelled, those of others go on', async () => {
+    const time = createVirtualTime();
+    const {
+      proxy,
+      backend: b,
+      client: dead,
+    } = await one({ proxy: { time, flags: ['--keepalive-time', 'off', '--client-keepalive-time', '1m'] } });
+    b.behave(behave.silent);
+    const lives = await client(proxy);
+    const [lostCall, other] = [dead.call(method, { messages: ['1'] }), lives.call(method, { messages: ['2'] })];
+    const streams = [await b.waitForStream(1), await b.waitForStream(2)];
+    await dead.ping();
+    dead.connection.pause();
+    time.advance(60_000);
+    // Both are asked, and one answers.
+    await lives.ping();
+    time.advance(19_999);
+    await lives.ping();
+    expect(proxy.refused).toEqual([]);
+    time.advance(1);
+    expect(await proxy.refusal(0)).toContain(lost);
+    const [mine, others] = streams.toSorted((one, two) =>
+      String(one.messages[0]).localeCompare(String(two.messages[0])),
+    );
+    expect(await mine?.whenReset()).toBe(8);
+    await others?.answer(['done']);
+    expect((await other.done()).status).toBe(0);
+    expect(proxy.refused).toHaveLength(1);
+    // It was told nothing that it could have read; read now, it is only that the connection is gone.
+    dead.connection.resume();
+    await dead.whenClosed();
+    expect(lostCall.end).toEqual({ kind: 'lost' });
+  });
+
+  it('CON-28: a client that is silent and answers is kept, with calls or without', async () => {
+    const time = createVirtualTime();
+    const { proxy, backend: b, client: c } = await one({ proxy: { time, flags: ['--keepalive-time', 'off'] } });
+    b.behave(behave.ok('ok'));
+    for (let n = 0; n < 5; n += 1) {
+      time.advance(7_200_000);
+      await c.connection.whenFrame('PING', isPing, n);
+      // What this answers is read after the answer to the PING.
+      await c.ping();
+    }
+    expect((await c.call(method, { messages: ['1'] }).done()).status).toBe(0);
+    expect(proxy.refused).toEqual([]);
   });
 });
 

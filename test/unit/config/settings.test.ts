@@ -53,7 +53,8 @@ describe('names', () => {
       (
         '--access-log --admin --admin-host --admin-token-file --backend --backend-authority --backend-ca ' +
         '--backend-cert --backend-connections --backend-key --backend-server-name --backend-tls ' +
-        '--buffer-limit --client-buffer-limit --client-memory-limit --config --connect-backoff-max --connect-timeout --control ' +
+        '--buffer-limit --client-buffer-limit --client-keepalive-time --client-keepalive-timeout --client-memory-limit ' +
+        '--config --connect-backoff-max --connect-timeout --control ' +
         '--directives --dns-refresh --drain-timeout --endpoints --flood-budget --forwarded ' +
         '--header-timeout --health-alive-window --health-check --health-count-internal ' +
         '--health-failure-rate --health-hard-failures --health-ignore-deadline --health-park ' +
@@ -109,6 +110,8 @@ describe('defaults', () => {
       keepaliveTimeout: 5000,
       keepaliveMaxPings: 3,
       idleTimeout: null,
+      clientKeepaliveTime: 7_200_000,
+      clientKeepaliveTimeout: 20_000,
       maxConnectionAge: null,
       maxConnectionAgeGrace: 30_000,
       preStopDelay: 0,

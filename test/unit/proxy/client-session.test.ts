@@ -32,14 +32,16 @@ function meet(lifetime: Partial<ClientLifetime>, random = 0.5) {
   };
   const binding = {
     connection,
+    lastReadAt: 0,
     end: (linger?: number) => void asked.push(linger === undefined ? 'end' : `end ${linger}`),
-    destroy: () => {},
+    destroy: (detail?: string) => void asked.push(`destroy ${detail}`),
   };
   const session = new ClientSession(
     client,
     binding,
     { ...time, random: { next: () => random } },
     { ...never, ...lifetime },
+    (detail) => void asked.push(`silent ${detail}`),
   );
   let payload = '';
   return {
@@ -53,6 +55,12 @@ function meet(lifetime: Partial<ClientLifetime>, random = 0.5) {
       client.openCalls -= 1;
       session.callEnded();
     },
+    /** A byte comes from the client. */
+    hear: () => {
+      binding.lastReadAt = time.clock.now();
+    },
+    pings: (): number =>
+      parse(Buffer.concat(connection.takeOutput())).filter((one) => show(one).startsWith('ping')).length,
     /** What has been sent since the last time. */
     said: (): string[] => {
       const frames = parse(Buffer.concat(connection.takeOutput()));
@@ -184,4 +192,50 @@ it('a session that has ended leaves no alarm', () => {
   expect(time.alarms.pending).toBe(2);
   session.closed();
   expect(time.alarms.pending).toBe(0);
+});
+
+describe('CON-28: a client that says nothing', () => {
+  const keepalive = { time: 7_200_000, timeout: 20_000 };
+  const lost = 'no answer to a keepalive PING within 20000 ms';
+
+  it('is asked after the time, without calls too, and closed when the answer is late', () => {
+    const { time, asked, pings } = meet({ keepalive });
+    time.advance(7_199_999);
+    expect(pings()).toBe(0);
+    time.advance(1);
+    expect(pings()).toBe(1);
+    time.advance(19_999);
+    expect(asked).toEqual([]);
+    time.advance(1);
+    time.endTurn();
+    expect(asked).toEqual([`silent ${lost}`, `destroy ${lost}`]);
+  });
+
+  it('is asked again after each silence, without end, while any byte comes in time', () => {
+    const { time, asked, pings, hear } = meet({ keepalive });
+    for (let n = 0; n < 10; n += 1) {
+      time.advance(7_200_000);
+      expect(pings()).toBe(1);
+      time.advance(n === 0 ? 20_000 - 1 : 0);
+      hear();
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it('is not asked where it speaks, nor where it is off, nor once it is gone', () => {
+    const speaks = meet({ keepalive });
+    for (let n = 0; n < 3; n += 1) {
+      speaks.time.advance(7_199_999);
+      speaks.hear();
+    }
+    expect(speaks.pings()).toBe(0);
+    const off = meet({ keepalive: null });
+    off.time.advance(86_400_000);
+    expect(off.pings()).toBe(0);
+    const gone = meet({ keepalive });
+    gone.session.closed();
+    gone.time.advance(86_400_000);
+    expect(gone.pings()).toBe(0);
+    expect(gone.time.alarms.pending).toBe(0);
+  });
 });
