@@ -99,7 +99,20 @@ export const backendAttacks: readonly BackendAttack[] = [
     name: 'DATA on streams that were reset',
     end: 'closed',
     says: /too many .*\d+ frames on closed streams/,
-    meet: flooding(({ id }) => data(id, 'x')),
+    // What the stream had window for may have been under way: 4096 of these are free.
+    meet: flooding(({ id }) => data(id, Buffer.alloc(64))),
+  },
+  {
+    name: 'tiny DATA on streams that it reset itself',
+    end: 'closed',
+    says: /too many .*\d+ frames on closed streams/,
+    meet: oncePerConnection(async (connection, stream, assault) => {
+      stream.reset(8);
+      await assault.pace(perSecond, (count) => {
+        connection.send(...Array.from({ length: count }, () => data(stream.id, 'x')));
+        return !connection.closed;
+      });
+    }),
   },
   {
     name: 'interim responses',

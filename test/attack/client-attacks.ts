@@ -131,6 +131,7 @@ async function crowd(assault: Assault, size: number): Promise<void> {
 
 const hello = Buffer.concat([preface, settings()]);
 const perSecond = 25_000;
+const tiny = Buffer.alloc(1);
 
 export const clientAttacks: readonly ClientAttack[] = [
   {
@@ -138,6 +139,15 @@ export const clientAttacks: readonly ClientAttack[] = [
     end: 'closed',
     says: /too many frames that carry nothing for a call: \d+ RST_STREAM/,
     mount: (assault) => assault.flood(5000, (n) => Buffer.concat([headers(id(n), silent), reset(id(n), 8)])),
+  },
+  {
+    name: 'rapid reset with tiny DATA',
+    end: 'closed',
+    says: /too many frames that carry nothing for a call: \d+ RST_STREAM/,
+    mount: (assault) =>
+      assault.flood(5000, (n) =>
+        Buffer.concat([headers(id(n), silent), data(id(n), tiny), data(id(n), tiny), reset(id(n), 8)]),
+      ),
   },
   {
     name: 'made-you-reset',
@@ -174,6 +184,12 @@ export const clientAttacks: readonly ClientAttack[] = [
     end: 'closed',
     says: /too many .*: \d+ PING/,
     mount: (assault) => assault.flood(perSecond, () => ping('attacker')),
+  },
+  {
+    name: 'PING flood with tiny DATA',
+    end: 'closed',
+    says: /too many .*: \d+ PING/,
+    mount: (assault) => assault.flood(perSecond, onOpenStream(Buffer.concat([ping('attacker'), data(1, tiny)]))),
   },
   {
     name: 'PING answers flood',
