@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import net from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ack, type Frame, Type } from '../../support/frames.js';
 import type { RawConnection } from '../../support/raw-connection.js';
 import { behave, type RawBackend } from '../../support/raw-peer.js';
@@ -24,6 +25,21 @@ async function fallSilent(made: RawBackend): Promise<RawConnection> {
   connection.pause();
   return connection;
 }
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+it('CON-30: the system asks after hosts of clients and backends that are silent for 60 s', async () => {
+  const backends = vi.spyOn(net.Socket.prototype, 'setKeepAlive');
+  const listeners = vi.spyOn(net, 'createServer');
+  const b = await backend({ name: 'b' });
+  await proxyTo([b]);
+  expect(backends.mock.calls).toEqual([[true, 60_000]]);
+  expect(listeners.mock.calls.map(([options]) => options)).toContainEqual(
+    expect.objectContaining({ keepAlive: true, keepAliveInitialDelay: 60_000 }),
+  );
+});
 
 describe('a backend that is cut off without a word', () => {
   it('CON-17: is asked after --keepalive-time, and lost --keepalive-timeout later; its calls end UNAVAILABLE, all at once', async () => {
