@@ -4,6 +4,7 @@ import type { HealthChange } from '../../src/balance/health-types.js';
 import { readSettings } from '../../src/config/read-settings.js';
 import { parseServiceConfig } from '../../src/config/service-config.js';
 import type { LossRecord } from '../../src/proxy/losses.js';
+import type { Meters } from '../../src/proxy/meters.js';
 import type { CallRecord } from '../../src/proxy/observer.js';
 import { createNodeAlarms } from '../../src/runtime/alarms.js';
 import { nodeClock } from '../../src/runtime/clock.js';
@@ -58,6 +59,8 @@ export interface ProxyOptions {
   readonly random?: () => number;
   /** Instead of the real clock and alarms; sockets stay real. */
   readonly time?: { readonly clock: Clock; readonly alarms: Alarms };
+  /** Counts what happens; with --admin it is told at /metrics. */
+  readonly meters?: Meters;
   /** Wait until every backend is connected; default true. */
   readonly connected?: boolean;
 }
@@ -105,6 +108,7 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
     turn: nodeTurn,
   };
   const app = createApp(read.settings, config, { ...noFiles, ...options.files }, ports, {
+    ...(options.meters === undefined ? {} : { meters: options.meters }),
     observer: {
       wants: () => true,
       onCallEnded(record) {
