@@ -52,6 +52,12 @@ export interface SocketBinding {
    * @param linger how long the peer may take for the last bytes (ms) [2000]
    */
   end(linger?: number): void;
+  /**
+   * The same where no stream is open, but for a peer that may read late: it has until it answers a PING that comes last, or
+   * closes the connection itself, or `patience` is over (ms). A connection that is closed before loses what the system still
+   * holds for the peer as soon as that sends anything (RFC 9113 9.1 leaves it to TCP).
+   */
+  endWhenRead(patience: number): void;
   /** Closes now. */
   destroy(detail?: string): void;
 }
@@ -85,6 +91,8 @@ class Binding implements SocketBinding, ConnectionEvents {
   /** See `onHeld`. */
   private held = 0;
   private ending = false;
+  /** Our last bytes have been handed over, and are to be read. */
+  private awaitsReader = false;
   private closed = false;
   /** What goes wrong first: the words for the streams that it ends. */
   private reason = '';
@@ -149,6 +157,16 @@ class Binding implements SocketBinding, ConnectionEvents {
     this.arm(linger, () => this.socket.destroy());
   }
 
+  endWhenRead(patience: number): void {
+    if (this.closed || this.ending || this.awaitsReader) return;
+    this.awaitsReader = true;
+    this.connection.ping(() => this.end());
+    this.flush();
+    // Peers that read on come to this end, and close.
+    this.socket.end();
+    this.arm(patience, () => this.destroy());
+  }
+
   destroy(detail = 'the connection was closed by us'): void {
     if (this.closed) return;
     this.fault(detail);
@@ -162,7 +180,7 @@ class Binding implements SocketBinding, ConnectionEvents {
   }
 
   onSettings(): void {
-    if (!this.ending) this.disarm();
+    if (!this.ending && !this.awaitsReader) this.disarm();
     this.events.onSettings();
   }
 

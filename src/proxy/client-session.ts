@@ -33,15 +33,21 @@ const ageJitter = 0.1;
 /** A client's connection from its preface to its end: says when it ends, and how (A9; RFC 9113 6.8). */
 export class ClientSession {
   readonly client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>;
-  private readonly binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'destroy'>;
+  private readonly binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'endWhenRead' | 'destroy'>;
   private readonly ports: SessionPorts;
   private readonly lifetime: ClientLifetime;
   /** Takes back the goodbye that is being said; null before. */
   private stopGoodbye: (() => void) | null = null;
   /** The final GOAWAY has been sent: no call can come any more. */
   private saidLast = false;
-  /** The last call ended, or the connection began (clock ms). */
-  private idleSince: number;
+  /** What the client gets to read its last bytes in (ms). */
+  private patience: number;
+  /** It may not have read the end of an answer yet. */
+  private unread = false;
+  private givenUp = false;
+  private readonly begunAt: number;
+  /** When the last call ended (clock ms); before any, long ago. */
+  private endedAt = Number.NEGATIVE_INFINITY;
   /** Moved only when it rings: see `callEnded`. */
   private idleAlarm: AlarmHandle | null = null;
   private ageAlarm: AlarmHandle | null = null;
@@ -50,7 +56,7 @@ export class ClientSession {
   /** @param onSilent the client does not answer: its connection is being closed */
   constructor(
     client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>,
-    binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'destroy'>,
+    binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'endWhenRead' | 'destroy'>,
     ports: SessionPorts,
     lifetime: ClientLifetime,
     onSilent: (detail: string) => void = () => {},
@@ -59,12 +65,13 @@ export class ClientSession {
     this.binding = binding;
     this.ports = ports;
     this.lifetime = lifetime;
-    this.idleSince = ports.clock.now();
+    this.patience = lifetime.ageGrace;
+    this.begunAt = ports.clock.now();
     const { idle, age, keepalive = null } = lifetime;
-    if (idle !== null) this.watchIdle(this.idleSince + idle);
+    if (idle !== null) this.watchIdle(this.begunAt + idle);
     if (age !== null) {
       const jittered = age * (1 - ageJitter + 2 * ageJitter * ports.random.next());
-      this.ageAlarm = ports.alarms.set(this.idleSince + jittered, () => this.growOld());
+      this.ageAlarm = ports.alarms.set(this.begunAt + jittered, () => this.growOld());
     }
     if (keepalive !== null) {
       this.watch = watchClient(binding, ports, keepalive, (detail) => {
@@ -77,24 +84,31 @@ export class ClientSession {
   /** A call is over. */
   callEnded(): void {
     if (this.client.openCalls > 0) return;
-    if (this.saidLast) {
-      this.binding.end();
+    this.endedAt = this.ports.clock.now();
+    if (this.stopGoodbye !== null) {
+      this.unread = true;
+      if (this.saidLast) this.finish();
       return;
     }
     const { idle } = this.lifetime;
-    if (idle === null || this.stopGoodbye !== null) return;
-    this.idleSince = this.ports.clock.now();
-    if (this.idleAlarm === null) this.watchIdle(this.idleSince + idle);
+    if (idle !== null && this.idleAlarm === null) this.watchIdle(this.endedAt + idle);
   }
 
-  /** Sends both GOAWAYs, then closes with the last call. Once; later ones change nothing. */
-  leave(): void {
+  /**
+   * Sends both GOAWAYs, then closes when the last call has ended and the client has read its end. Once; later ones change nothing.
+   *
+   * @param patience what the client gets for that reading (ms) [ageGrace]
+   */
+  leave(patience = this.lifetime.ageGrace): void {
     if (this.stopGoodbye !== null) return;
+    this.patience = patience;
     this.idleAlarm = this.clear(this.idleAlarm);
-    this.stopGoodbye = sayGoodbye(this.binding.connection, this.ports, () => {
+    this.stopGoodbye = sayGoodbye(this.binding.connection, this.ports, (heard) => {
       this.saidLast = true;
+      // Where the last answer ended longer ago than that, it has had its time.
+      if (!heard && this.ports.clock.now() - this.endedAt < patience) this.unread = true;
       // Only now: a client that has not heard the last GOAWAY may still open a call.
-      if (this.client.openCalls === 0) this.binding.end();
+      if (this.client.openCalls === 0) this.finish();
     });
   }
 
@@ -108,6 +122,7 @@ export class ClientSession {
       connection.goaway(connection.lastPeerStreamId, ErrorCode.NO_ERROR, 'draining');
       this.saidLast = true;
     }
+    this.givenUp = true;
     this.client.abandonCalls();
     // What a peer that reads would take at once is all that is waited for.
     this.binding.end(lastLinger);
@@ -126,6 +141,13 @@ export class ClientSession {
     this.watch?.stop();
   }
 
+  /** No call is left and none can come. To close at once would cut off an answer that the client has not read to its end. */
+  private finish(): void {
+    if (this.givenUp) return;
+    if (this.unread) this.binding.endWhenRead(this.patience);
+    else this.binding.end();
+  }
+
   private growOld(): void {
     const { alarms, clock } = this.ports;
     this.leave();
@@ -138,7 +160,7 @@ export class ClientSession {
       const { idle } = this.lifetime;
       // The end of the last call sets it anew.
       if (idle === null || this.client.openCalls > 0) return;
-      const due = this.idleSince + idle;
+      const due = Math.max(this.begunAt, this.endedAt) + idle;
       if (this.ports.clock.now() < due) this.watchIdle(due);
       else this.leave();
     });

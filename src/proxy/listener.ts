@@ -229,7 +229,7 @@ export function createListener(parts: Omit<ProxyParts, 'relay'>, options: Listen
     const tooLong = parts.alarms.set(parts.clock.now() + graceMs, () => {
       for (const session of sessions) session.giveUp();
     });
-    for (const session of sessions) session.leave();
+    for (const session of sessions) session.leave(graceMs);
     return new Promise((resolve) => {
       checkDrained = () => {
         if (sessions.size > 0) return;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createConnection } from '../../../src/http2/connection.js';
 import { bindSocket, type SocketEvents } from '../../../src/http2/socket.js';
 import { defaultHttp2Settings, type Http2Settings, type StreamEvents } from '../../../src/http2/types.js';
-import { endHeaders, frame, headers, ping, preface, requestLines, settings, Type } from '../../support/frames.js';
+import { ack, endHeaders, frame, headers, ping, preface, requestLines, settings, Type } from '../../support/frames.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 
 /** A socket whose peer reads nothing: all that is written stays in its buffer. */
@@ -12,10 +12,12 @@ class StuckSocket extends EventEmitter {
   destroyed = false;
   writableEnded = false;
   writableLength = 0;
+  readonly written: Uint8Array[] = [];
   private paused = false;
 
   write(bytes: Uint8Array): boolean {
     this.writableLength += bytes.length;
+    this.written.push(bytes);
     return false;
   }
   cork(): void {}
@@ -165,6 +167,45 @@ test('the end of a connection waits for the peer so long, or as long as the last
   expect(socket.destroyed).toBe(false);
   time.advance(1);
   expect(socket.destroyed).toBe(true);
+});
+
+describe('the end of a connection whose peer may read late', () => {
+  const isPing = (bytes: Uint8Array): boolean => bytes[3] === Type.ping;
+
+  function leaving() {
+    const bound = bind();
+    bound.socket.written.length = 0;
+    bound.binding.endWhenRead(10_000);
+    expect([bound.socket.writableEnded, bound.socket.written.map(isPing)]).toEqual([true, [true]]);
+    return { ...bound, payload: Buffer.from(bound.socket.written[0] ?? []).toString('latin1', 9) };
+  }
+
+  test('comes when the time is over, and no sooner', () => {
+    const { time, socket } = leaving();
+    // Nor does a SETTINGS frame change it.
+    socket.emit('data', settings());
+    time.advance(9999);
+    expect(socket.destroyed).toBe(false);
+    time.advance(1);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  test('waits no longer than any end once the peer shows that it has read', () => {
+    const { time, socket, payload } = leaving();
+    time.advance(100);
+    socket.emit('data', ping(payload, ack));
+    time.advance(1999);
+    expect(socket.destroyed).toBe(false);
+    time.advance(1);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  test('is cut short by a word that says so', () => {
+    const { time, socket, binding } = leaving();
+    binding.end(100);
+    time.advance(100);
+    expect(socket.destroyed).toBe(true);
+  });
 });
 
 test('a loss is told to the owner first, once, then to streams: who looks for another place in that turn finds it elsewhere', () => {

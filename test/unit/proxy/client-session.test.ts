@@ -34,6 +34,7 @@ function meet(lifetime: Partial<ClientLifetime>, random = 0.5) {
     connection,
     lastReadAt: 0,
     end: (linger?: number) => void asked.push(linger === undefined ? 'end' : `end ${linger}`),
+    endWhenRead: (patience: number) => void asked.push(`end when read, ${patience}`),
     destroy: (detail?: string) => void asked.push(`destroy ${detail}`),
   };
   const session = new ClientSession(
@@ -122,7 +123,7 @@ describe('CON-20: a client connection without calls', () => {
     time.advance(60_000);
     expect(asked).toEqual([]);
     finish();
-    expect(asked).toEqual(['end']);
+    expect(asked).toEqual(['end when read, 30000']);
   });
 
   it('stays for ever where the time is off', () => {
@@ -155,10 +156,10 @@ describe('CON-10: a client connection that is old', () => {
     said();
     answerPing();
     expect(said()).toEqual(['goaway 0 0']);
-    time.advance(29_999);
+    time.advance(29_000);
     expect(asked).toEqual([]);
     finish();
-    expect(asked).toEqual(['end']);
+    expect(asked).toEqual(['end when read, 30000']);
   });
 
   it('BR-72: ends what is left of its calls when the grace is over', () => {
@@ -184,6 +185,74 @@ describe('CON-10: a client connection that is old', () => {
     finish();
     time.advance(5000);
     expect(said()).toEqual(['goaway 0 0']);
+  });
+});
+
+describe('CON-29: a client that may not have read the end of its answer when its connection is to close', () => {
+  it('has the grace for it, and no more than is left', () => {
+    const { time, call, finish, said, answerPing, asked } = meet({ age: 1000, ageGrace: 500 });
+    call();
+    time.advance(1000);
+    said();
+    answerPing();
+    time.advance(100);
+    finish();
+    expect(asked).toEqual(['end when read, 500']);
+    time.advance(400);
+    expect(asked.slice(1)).toEqual(['abandon 0', 'end 100']);
+  });
+
+  it('has the same where it is idle, if it does not answer the PING of the goodbye', () => {
+    const { time, call, finish, asked } = meet({ idle: 500, ageGrace: 2000 });
+    call();
+    finish();
+    time.advance(500);
+    time.advance(999);
+    expect(asked).toEqual([]);
+    time.advance(1);
+    expect(asked).toEqual(['end when read, 2000']);
+  });
+
+  it('has what a drain gives', () => {
+    const { session, call, finish, said, answerPing, asked } = meet({ ageGrace: 10 });
+    call();
+    session.leave(700);
+    said();
+    answerPing();
+    finish();
+    expect(asked).toEqual(['end when read, 700']);
+  });
+
+  it('has nothing where it has answered that PING, which came after its answers', () => {
+    const { time, call, finish, said, answerPing, asked } = meet({ idle: 500 });
+    call();
+    finish();
+    time.advance(500);
+    said();
+    answerPing();
+    expect(asked).toEqual(['end']);
+  });
+
+  it('has had its time where the last answer ended longer ago, and needs none where it had no call', () => {
+    const { time, call, finish, asked } = meet({ idle: 5000, ageGrace: 2000 });
+    call();
+    finish();
+    time.advance(5000);
+    time.advance(1000);
+    expect(asked).toEqual(['end']);
+    const none = meet({ idle: 500 });
+    none.time.advance(500);
+    none.time.advance(1000);
+    expect(none.asked).toEqual(['end']);
+  });
+
+  it('is given up with its calls when the time to finish is over', () => {
+    const { session, call, finish, asked } = meet({});
+    call();
+    session.leave();
+    session.giveUp();
+    finish();
+    expect(asked).toEqual(['abandon 1', 'end 100']);
   });
 });
 
