@@ -103,6 +103,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   }
 
   private begin(): void {
+    // It may have been refused, or cancelled, in the turn that it began in.
+    if (this.done) return;
     const { placement } = this;
     const { directives } = this.request;
     const refusal = this.takeSeat(directives.session) ?? gateOf(placement, directives, this.parts);
@@ -198,7 +200,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
       );
       return;
     }
-    attempt.requestEnded = bodiless;
+    if (bodiless) attempt.endRequest();
     this.dispatched += 1;
     attempt.sent(this.dispatched);
     this.losses.sent();

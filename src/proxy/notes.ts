@@ -35,6 +35,8 @@ export interface Notes {
 }
 
 const nothing: readonly MetadataField[] = [];
+/** Backends whose lists are kept at a time. */
+const mostNames = 10_000;
 
 /**
  * Lists and fields that repeat are made once, so that a call costs no object for them and the wire's encoder knows the
@@ -55,6 +57,11 @@ export function createNotes(prefix: string, enabled: boolean): Notes {
   const processed = { no: field('processed', 'no'), unknown: field('processed', 'unknown') };
   const hedged = field('hedged', 'true');
 
+  /** Names come and go where backends register themselves: what was made for them is made again. */
+  function bounded(lists: Map<string, readonly MetadataField[]>): void {
+    if (lists.size >= mostNames) lists.clear();
+  }
+
   function remember<Key>(known: Map<Key, MetadataField>, key: Key, name: string): MetadataField {
     let found = known.get(key);
     if (found === undefined) {
@@ -68,6 +75,7 @@ export function createNotes(prefix: string, enabled: boolean): Notes {
     if (backend === null) return nothing;
     let list = backends.get(backend);
     if (list === undefined) {
+      bounded(backends);
       list = [field('backend', backend)];
       backends.set(backend, list);
     }
@@ -79,6 +87,7 @@ export function createNotes(prefix: string, enabled: boolean): Notes {
     plain(backend) {
       let list = plain.get(backend);
       if (list === undefined) {
+        bounded(plain);
         list = [...initial(backend), remember(retryFields, 0, 'retries')];
         plain.set(backend, list);
       }

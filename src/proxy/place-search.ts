@@ -11,7 +11,9 @@ import type { ProxyParts } from './parts.js';
 import { type SessionSeat, sessionLost, sessionsFull } from './session-seat.js';
 
 /** Shared: nearly every search ends without a failure. */
-const none: readonly BackendId[] = [];
+const nobody: readonly BackendId[] = [];
+const none: Pick = { kind: 'none' };
+const overloaded: Pick = { kind: 'overloaded' };
 
 /** What a place must be. */
 export interface PlaceWish {
@@ -51,7 +53,7 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
   /** What the next pick must keep to; null where it may go anywhere. */
   bounds: Bounds | null;
   /** Backends that failed to connect in this very pick. */
-  failed: readonly BackendId[] = none;
+  failed: readonly BackendId[] = nobody;
   private queuedAt: UpstreamBackend | null = null;
   private lastFailure = '';
   private over = false;
@@ -134,11 +136,12 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
       if (pick.kind === 'use') this.bindTo(pick.id);
       return pick;
     }
-    // D15: a session keeps a backend that is leaving until its drain has ended.
-    const backend = pool.get(id);
-    const stays =
-      backend?.phase === 'leaving' && !this.failed.includes(id) && bounds !== null && allows(bounds, backend);
-    return stays ? { kind: 'use', id } : picker.pick(pool.backends, this);
+    const home = pool.get(id);
+    if (home?.phase !== 'leaving' || this.failed.includes(id) || bounds === null || !allows(bounds, home))
+      return picker.pick(pool.backends, this);
+    // D15: a session keeps a backend that is leaving until its drain has ended, or its last connection takes no more.
+    if (home.connections === 0) return none;
+    return home.maxCalls !== null && home.load >= home.maxCalls ? overloaded : { kind: 'use', id };
   }
 
   /** @param id the session's backend; null: it has none yet */
@@ -167,7 +170,7 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
       case 'none':
       case 'overloaded':
         if (this.seat?.crowded) this.miss(crowdedEnd);
-        else if (waitForReady) this.waitForRoom();
+        else if (waitForReady && !this.isHomeless()) this.waitForRoom();
         else this.miss(pick.kind === 'none' ? this.nowhereEnd() : this.droppedEnd());
         return;
       default:
@@ -223,6 +226,12 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     }
   }
 
+  /** The session's backend is leaving, or has left: there is nothing to wait for. */
+  private isHomeless(): boolean {
+    const id = this.seat?.backend ?? null;
+    return id !== null && this.parts.pool.get(id)?.phase !== 'serving';
+  }
+
   private miss(end: AttemptEnd): void {
     this.over = true;
     this.seeker.placeMissed(end);
@@ -245,7 +254,7 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
       this.bounds = boundsOf(null, this.wish.exclude);
     } else if (!this.wish.waitForReady || this.failed.length === 0 || kind === 'parked' || kind === 'skipped')
       return false;
-    this.failed = none;
+    this.failed = nobody;
     return true;
   }
 
@@ -285,7 +294,7 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     const { backends } = this.parts.pool;
     const allowed = bounds === null ? backends : backends.filter((backend) => allows(bounds, backend));
     const which = onlyOn === null || onlyOn.target === '' ? this.every : `backend ${onlyOn.target}`;
-    const detail = lastFailure === '' ? describeDown(allowed, which) : lastFailure;
+    const detail = lastFailure === '' ? describeDown(allowed, which, this.wish.exclude.length > 0) : lastFailure;
     return unplacedEnd(onlyOn === null || onlyOn.target === '' ? detail : `${this.bound()}: ${detail}`);
   }
 }
@@ -316,8 +325,9 @@ function boundsOf(onlyOn: Constraint | null, exclude: readonly TargetName[]): Bo
 }
 
 /** Why no backend is usable, in words that name each one's trouble. */
-function describeDown(backends: readonly UpstreamBackend[], which: string): string {
-  if (backends.length === 0) return 'the call excludes every backend';
+function describeDown(backends: readonly UpstreamBackend[], which: string, excluding: boolean): string {
+  if (backends.length === 0)
+    return excluding ? `the call excludes ${which}, or there is none` : `there is none of ${which} yet`;
   const troubles = backends.map((backend) => backend.lastError).filter((error): error is string => error !== null);
   return troubles.length === 0 ? `${which} is down` : `${which} is down: ${troubles.slice(0, 3).join('; ')}`;
 }

@@ -34,7 +34,7 @@ const leaving = 'the backend takes no more calls';
  * is under way. When a connect fails and no other connection is up they are told `connect`. A peer that permits 0 streams is
  * up, and its waiters wait, until their deadlines.
  */
-export class Backend implements UpstreamBackend, ConnectionSetOwner {
+export class Backend implements UpstreamBackend {
   readonly id: BackendId;
   readonly name: string;
   readonly target: string;
@@ -82,7 +82,7 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.whenStopped = whenStopped;
     this.dial = dial;
     this.downSince = limits.clock.now();
-    this.set = new ConnectionSet(limits, dial, this, generation);
+    this.set = this.newSet(generation);
   }
 
   // === UpstreamBackend ===
@@ -175,7 +175,7 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.overdue = false;
     if (this.set.resume()) return;
     this.downSince = this.limits.clock.now();
-    this.set = new ConnectionSet(this.limits, this.dial, this, this.set.generation);
+    this.set = this.newSet(this.set.generation);
     this.set.connectIfShort();
   }
 
@@ -198,13 +198,35 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.set.lose(detail);
   }
 
-  // === ConnectionSetOwner ===
+  // === For the set of connections ===
 
-  get waiting(): boolean {
-    return this.queue.size > 0;
+  /** One that a resumed drain has replaced may still have sockets to close: what it tells is for the log alone. */
+  private newSet(generation: Generation): ConnectionSet {
+    const isOurs = (): boolean => this.set === set;
+    const queue = this.queue;
+    const owner: ConnectionSetOwner = {
+      get waiting() {
+        return isOurs() && queue.size > 0;
+      },
+      onRoom: () => {
+        if (isOurs()) this.onRoom();
+      },
+      onNone: (why, detail) => {
+        if (isOurs()) this.tellWaiters(why, detail);
+      },
+      onChange: (...change) => {
+        if (isOurs()) this.noteUp(change[0]);
+        this.tellChange(...change);
+      },
+      onStopped: () => {
+        if (isOurs()) this.onStopped();
+      },
+    };
+    const set = new ConnectionSet(this.limits, this.dial, owner, generation);
+    return set;
   }
 
-  onRoom(): void {
+  private onRoom(): void {
     // What a waiter does with its stream may free another: the loop that runs already sees it.
     if (this.serving) return;
     if (this.queue.size === 0) {
@@ -227,18 +249,22 @@ export class Backend implements UpstreamBackend, ConnectionSetOwner {
     this.tellOfRoom(before);
   }
 
-  onNone(why: 'connect' | 'lost', detail: string): void {
-    this.tellWaiters(why, detail);
-  }
-
-  onChange(event: BackendChange['event'], generation: Generation, detail: string, retryIn: number | null): void {
-    const { id, name, address } = this;
+  private noteUp(event: BackendChange['event']): void {
     if (event === 'connected') this.downSince = null;
     else if (this.set.count === 0) this.downSince ??= this.limits.clock.now();
+  }
+
+  private tellChange(
+    event: BackendChange['event'],
+    generation: Generation,
+    detail: string,
+    retryIn: number | null,
+  ): void {
+    const { id, name, address } = this;
     this.limits.onStateChange({ id, name, address, event, generation, detail: this.words(detail), retryIn });
   }
 
-  onStopped(): void {
+  private onStopped(): void {
     this.phase = 'left';
     this.downSince ??= this.limits.clock.now();
     this.whenStopped();

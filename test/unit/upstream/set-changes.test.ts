@@ -259,6 +259,31 @@ describe('drain, resume and loss by hand', () => {
     expect(set.pool.resume(backendId('z'))).toBe(false);
   });
 
+  it('POOL-10: one that is taken back while its old sockets close goes on when they have', () => {
+    const set = new Pool([spec('a')]);
+    const old = set.link('a');
+    set.pool.drain(backendId('a'));
+    expect(old.asked).toEqual(['end']);
+    set.pool.resume(backendId('a'));
+    set.link('a').settings();
+    expect(set.link('a')).not.toBe(old);
+    old.close('closed late');
+    expect(set.backend('a')).toMatchObject({ phase: 'serving', link: 'ready', downSince: null });
+    expect(set.pool.drain(backendId('a'))).toBe(true);
+    expect(set.backend('a').phase).toBe('leaving');
+  });
+
+  it('POOL-06: the same of one that was removed and comes back', () => {
+    const set = new Pool([spec('a'), spec('b')]);
+    const old = set.link('b');
+    set.pool.apply([spec('a')]);
+    set.pool.apply([spec('a'), spec('b')]);
+    set.link('b').settings();
+    old.close('closed late');
+    expect(set.backend('b')).toMatchObject({ phase: 'serving', link: 'ready' });
+    expect(set.names).toBe('a b');
+  });
+
   it('POOL-10: a drain that is taken back in time ends nothing', () => {
     const set = new Pool([spec('a')]);
     const caller = set.call('a');
