@@ -45,6 +45,11 @@ export interface SocketBinding {
   readonly lastReadAt: number;
   /** What `onHeld` would say now (bytes): since it last spoke the peer may have read. */
   readonly heldBytes: number;
+  /**
+   * Reads one chunk even where reading has been paused, because the peer does not take our output: it may have said something
+   * that shows that it lives. Returns whether reading had been paused.
+   */
+  readOn(): boolean;
   /** Sends our preface and begins to read. Call once, when the owner is ready for events. */
   start(): void;
   /**
@@ -90,6 +95,8 @@ class Binding implements SocketBinding, ConnectionEvents {
   private flushAsked = false;
   /** See `onHeld`. */
   private held = 0;
+  /** See `readOn`. */
+  private readingOn = false;
   private ending = false;
   /** Our last bytes have been handed over, and are to be read. */
   private awaitsReader = false;
@@ -139,9 +146,17 @@ class Binding implements SocketBinding, ConnectionEvents {
       const block = connection.headerBlock;
       if (block !== this.block) this.watchBlock(block);
       if (block !== 0 || this.held !== 0) this.tellHeld();
+      if (this.readingOn) this.checkPressure();
     });
     // A listener that read the first bytes may have paused it.
     socket.resume();
+  }
+
+  readOn(): boolean {
+    if (!this.socket.isPaused()) return false;
+    this.readingOn = true;
+    this.socket.resume();
+    return true;
   }
 
   end(linger = lingerTime): void {
@@ -229,8 +244,14 @@ class Binding implements SocketBinding, ConnectionEvents {
   private checkPressure(): void {
     const { writableLength } = this.socket;
     this.connection.setOutputBlocked(writableLength >= backedUp);
-    if (writableLength >= hoarded) this.socket.pause();
-    else if (this.socket.isPaused()) this.socket.resume();
+    this.readingOn = false;
+    if (writableLength >= hoarded) {
+      this.socket.pause();
+    } else if (this.socket.isPaused()) {
+      // The rest of its block may have waited for us.
+      this.blockSince = this.options.clock.now();
+      this.socket.resume();
+    }
     if (writableLength >= backedUp || this.held !== 0) this.tellHeld();
   }
 
@@ -259,6 +280,8 @@ class Binding implements SocketBinding, ConnectionEvents {
       // Where this process itself stood still, the rest may be there and not be read yet.
       turn.atEnd(() => {
         if (this.block === 0 || this.blockAlarm !== null || this.ending || this.closed) return;
+        // Time in which we do not read is no silence of the peer.
+        if (this.socket.isPaused()) this.blockSince = clock.now();
         if (clock.now() < this.blockSince + headerTimeout) this.armBlock();
         else
           this.connection.fail(ErrorCode.ENHANCE_YOUR_CALM, `a header block was not whole within ${headerTimeout} ms`);

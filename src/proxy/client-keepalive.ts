@@ -18,7 +18,7 @@ export interface ClientKeepalive {
  * @param onLost the client does not answer; the watch is over
  */
 export function watchClient(
-  binding: Pick<SocketBinding, 'connection' | 'lastReadAt'>,
+  binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'readOn'>,
   ports: { readonly clock: Clock; readonly alarms: Alarms; readonly turn: Turn },
   { time, timeout }: ClientKeepalive,
   onLost: (detail: string) => void,

@@ -33,7 +33,10 @@ const ageJitter = 0.1;
 /** A client's connection from its preface to its end: says when it ends, and how (A9; RFC 9113 6.8). */
 export class ClientSession {
   readonly client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>;
-  private readonly binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'endWhenRead' | 'destroy'>;
+  private readonly binding: Pick<
+    SocketBinding,
+    'connection' | 'lastReadAt' | 'readOn' | 'end' | 'endWhenRead' | 'destroy'
+  >;
   private readonly ports: SessionPorts;
   private readonly lifetime: ClientLifetime;
   /** Takes back the goodbye that is being said; null before. */
@@ -56,7 +59,7 @@ export class ClientSession {
   /** @param onSilent the client does not answer: its connection is being closed */
   constructor(
     client: Pick<ClientConnection, 'openCalls' | 'abandonCalls'>,
-    binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'end' | 'endWhenRead' | 'destroy'>,
+    binding: Pick<SocketBinding, 'connection' | 'lastReadAt' | 'readOn' | 'end' | 'endWhenRead' | 'destroy'>,
     ports: SessionPorts,
     lifetime: ClientLifetime,
     onSilent: (detail: string) => void = () => {},

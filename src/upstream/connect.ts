@@ -172,6 +172,10 @@ class SocketLink implements Link {
     return this.binding?.lastReadAt ?? Number.NEGATIVE_INFINITY;
   }
 
+  readOn(): boolean {
+    return this.binding?.readOn() ?? false;
+  }
+
   end(): void {
     const { binding } = this;
     if (binding === null) {

@@ -13,7 +13,11 @@ export interface KeepaliveHome {
 }
 
 /** What a watch needs of a connection. */
+export type WatchedLink = Pick<Link, 'lastReadAt' | 'readOn'>;
 export type WatchedConnection = Pick<Http2Connection, 'openStreams' | 'callFrames' | 'ping'>;
+
+/** What a chunk that is read out of turn may take to come (ms). */
+const readTime = 100;
 
 /**
  * Keeps watch over one connection: one alarm at most, set while streams are open, moved only when it rings. Reads move
@@ -24,7 +28,7 @@ export class KeepaliveWatch {
   pingedAfter: number | null = null;
 
   private readonly home: KeepaliveHome;
-  private readonly link: Pick<Link, 'lastReadAt'>;
+  private readonly link: WatchedLink;
   private readonly connection: WatchedConnection;
   private readonly onLost: (detail: string) => void;
   private state: KeepaliveState = quiet;
@@ -39,12 +43,7 @@ export class KeepaliveWatch {
   };
 
   /** @param onLost the peer does not answer; the watch is over */
-  constructor(
-    home: KeepaliveHome,
-    link: Pick<Link, 'lastReadAt'>,
-    connection: WatchedConnection,
-    onLost: (detail: string) => void,
-  ) {
+  constructor(home: KeepaliveHome, link: WatchedLink, connection: WatchedConnection, onLost: (detail: string) => void) {
     this.home = home;
     this.link = link;
     this.connection = connection;
@@ -77,7 +76,7 @@ export class KeepaliveWatch {
   }
 
   private look(confirmed: boolean): void {
-    const { clock, turn, keepalive } = this.home;
+    const { clock, keepalive } = this.home;
     const { state, step } = judge(this.state, this.facts, clock.now(), keepalive);
     this.state = state;
     switch (step.kind) {
@@ -99,16 +98,26 @@ export class KeepaliveWatch {
           this.onLost(`no answer to a keepalive PING within ${keepalive.timeout} ms`);
           return;
         }
-        // Where this process itself stood still, the answer may be there and not be read yet.
-        this.confirming = true;
-        turn.atEnd(() => {
-          this.confirming = false;
-          if (!this.stopped) this.look(true);
-        });
+        this.confirm();
         return;
       default:
         step satisfies never;
     }
+  }
+
+  /** Looks once more: the answer may be there and not be read yet. */
+  private confirm(): void {
+    const { clock, alarms, turn } = this.home;
+    this.confirming = true;
+    const again = (): void => {
+      this.alarm = null;
+      this.confirming = false;
+      if (!this.stopped) this.look(true);
+    };
+    // We do not read from a peer that lets megabytes of ours lie: that is no silence of its own.
+    if (this.link.readOn()) this.alarm = alarms.set(clock.now() + readTime, again);
+    // This process itself may have stood still.
+    else turn.atEnd(again);
   }
 
   private get facts(): KeepaliveFacts {

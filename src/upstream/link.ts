@@ -21,6 +21,8 @@ export interface Link {
   readonly stage: 'a TCP connection' | 'the TLS handshake' | 'HTTP/2 SETTINGS';
   /** When bytes last came on it (clock ms). */
   readonly lastReadAt: number;
+  /** See SocketBinding.readOn. */
+  readOn(): boolean;
   /** Says goodbye (GOAWAY), writes what is pending, closes. Streams still open are lost. */
   end(): void;
   /** Closes now; streams still open are lost, with these words. */

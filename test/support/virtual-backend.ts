@@ -209,6 +209,7 @@ export class VirtualBackend {
     return {
       stage: 'a TCP connection',
       lastReadAt: 0,
+      readOn: () => false,
       end: () => wire?.end(wire.client, 'the connection was closed by us'),
       destroy: (detail) => {
         if (wire === null) this.later(0, () => close(detail));

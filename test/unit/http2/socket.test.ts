@@ -78,6 +78,58 @@ test('a peer that does not read is not read from once its answers pile up, and i
   expect(socket.isPaused()).toBe(false);
 });
 
+describe('a connection that is not read from, as its peer does not take ours', () => {
+  const pings = Buffer.concat(Array.from({ length: 1000 }, () => ping('abcdefgh')));
+
+  function paused() {
+    const failed: string[] = [];
+    const bound = bind({ onFailed: (_code, detail) => failed.push(detail) }, { floodBudget: 1_000_000 });
+    const fill = () => {
+      while (!bound.socket.isPaused()) {
+        bound.socket.emit('data', pings);
+        bound.time.endTurn();
+      }
+    };
+    return { ...bound, failed, fill };
+  }
+
+  test('is read from for one chunk where its life hangs on it', () => {
+    const { time, socket, binding, fill } = paused();
+    expect(binding.readOn()).toBe(false);
+    fill();
+    time.advance(1000);
+    expect([binding.readOn(), socket.isPaused()]).toEqual([true, false]);
+    const before = time.clock.now();
+    socket.emit('data', frame(Type.data, 0, 99).subarray(0, 3));
+    expect([binding.lastReadAt, socket.isPaused()]).toEqual([before, true]);
+  });
+
+  test('has not been silent in that time: a header block under way has all of its own after it', () => {
+    const { time, socket, failed } = paused();
+    const lets = (ms: number) => {
+      time.advance(ms);
+      time.endTurn();
+    };
+    const half = headers(1, requestLines, 0);
+    while (!socket.isPaused()) {
+      // The last bytes that are read before the pause begin it.
+      socket.emit(
+        'data',
+        socket.writableLength + 3 * pings.length > 1024 * 1024 ? Buffer.concat([pings, pings, pings, half]) : pings,
+      );
+      time.endTurn();
+    }
+    lets(60_000);
+    expect(failed).toEqual([]);
+    socket.writableLength = 0;
+    socket.emit('drain');
+    lets(4999);
+    expect(failed).toEqual([]);
+    lets(1);
+    expect(failed).toEqual(['a header block was not whole within 5000 ms']);
+  });
+});
+
 test('a peer that floods us has half a second for our last bytes', () => {
   const failed: string[] = [];
   const { time, socket } = bind({ onFailed: (code) => failed.push(`failed: ${code}`) }, { floodBudget: 2 });

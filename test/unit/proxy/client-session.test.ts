@@ -33,6 +33,7 @@ function meet(lifetime: Partial<ClientLifetime>, random = 0.5) {
   const binding = {
     connection,
     lastReadAt: 0,
+    readOn: () => false,
     end: (linger?: number) => void asked.push(linger === undefined ? 'end' : `end ${linger}`),
     endWhenRead: (patience: number) => void asked.push(`end when read, ${patience}`),
     destroy: (detail?: string) => void asked.push(`destroy ${detail}`),

@@ -29,6 +29,8 @@ export class FakeLink implements Link, Http2Connection {
   /** Both moved by the test. */
   lastReadAt = 0;
   callFrames = 0;
+  /** It is not read from, as its peer does not take what we send. */
+  paused = false;
   /** What is to be done at the answer to each PING that has not been answered. */
   readonly pings: (() => void)[] = [];
   readonly events: LinkEvents;
@@ -46,6 +48,11 @@ export class FakeLink implements Link, Http2Connection {
 
   constructor(events: LinkEvents) {
     this.events = events;
+  }
+
+  readOn(): boolean {
+    this.asked.push('read on');
+    return this.paused;
   }
 
   // === The peer ===

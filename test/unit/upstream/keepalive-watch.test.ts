@@ -28,7 +28,7 @@ describe('a connection with a call that is silent', () => {
     expect(calls.map(({ heard }) => heard.length)).toEqual([1, 1]);
     scene.time.advance(1);
     for (const { heard } of calls) expect(heard).toEqual(['opened', 'end: lost']);
-    expect(scene.link(0).asked).toEqual([`destroy: ${lost}`]);
+    expect(scene.link(0).asked).toEqual(['read on', `destroy: ${lost}`]);
     expect(scene.changes.at(-1)).toMatchObject({ event: 'lost', generation: 1, detail: `${at}: ${lost}` });
     // The next one is connected at once, before the old socket says that it is closed.
     expect(scene.links.length).toBe(2);
@@ -62,6 +62,23 @@ describe('a connection with a call that is silent', () => {
     scene.time.advance(5999);
     expect([scene.link(0).pings.length, call.heard.length]).toEqual([1, 1]);
     scene.time.advance(1);
+    expect(call.heard).toEqual(['opened', 'end: lost']);
+  });
+
+  it('CON-17: is not lost while we do not read from it, as it lets ours lie: what it has said is read first', () => {
+    const scene = Scene.up(100, { keepalive });
+    const call = scene.call();
+    const link = scene.link(0);
+    link.paused = true;
+    scene.time.advance(15_000);
+    expect([link.asked, call.heard]).toEqual([['read on'], ['opened']]);
+    scene.time.alarms.set(scene.time.clock.now() + 50, () => answer(scene, link));
+    scene.time.advance(5000);
+    expect(call.heard).toEqual(['opened']);
+    // It says nothing more: the time for its next answer, and what a read may take.
+    scene.time.advance(10_000);
+    expect(call.heard).toEqual(['opened']);
+    scene.time.advance(150);
     expect(call.heard).toEqual(['opened', 'end: lost']);
   });
 
