@@ -108,6 +108,8 @@ export interface Ledger {
   readonly replayBytes: number;
   readonly relayBytes: number;
   readonly upstreamStreams: number;
+  /** Calls that have a hold of a session. */
+  readonly sessionCalls: number;
 }
 
 /** The time that upstream connections get to end after the last call (ms). */
@@ -365,6 +367,7 @@ export function createApp(
         replayBytes: replay.held,
         relayBytes: relay.waiting,
         upstreamStreams,
+        sessionCalls: sessions.stats(clock.now()).calls,
       };
     },
     async drain() {

@@ -107,13 +107,13 @@ export class Scene {
   async end(): Promise<void> {
     const proxies = this.proxies.splice(0);
     const left = proxies.map(({ app, defects }) => {
-      const { calls, replayBytes, relayBytes, upstreamStreams } = app.ledger();
-      return { calls, replayBytes, relayBytes, upstreamStreams, defects };
+      const { calls, replayBytes, relayBytes, upstreamStreams, sessionCalls } = app.ledger();
+      return { calls, replayBytes, relayBytes, upstreamStreams, sessionCalls, defects };
     });
     for (const client of this.clients.splice(0)) client.kill();
     await alive('the proxies to stop', Promise.all(proxies.map((proxy) => proxy.stop())));
     await Promise.all(this.backends.splice(0).map((backend) => backend.close()));
-    const nothing = { calls: 0, replayBytes: 0, relayBytes: 0, upstreamStreams: 0, defects: [] };
+    const nothing = { calls: 0, replayBytes: 0, relayBytes: 0, upstreamStreams: 0, sessionCalls: 0, defects: [] };
     expect(left).toEqual(proxies.map(() => nothing));
   }
 }
