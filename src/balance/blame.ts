@@ -29,7 +29,7 @@ export type Unended =
   | 'abandoned';
 
 export interface BlameSettings {
-  /** Milliseconds; our deadline blames nobody who was silent for less. */
+  /** Milliseconds; our deadline blames nobody who had the whole request for less. */
   readonly minBlame: number;
   /** `/service/method`, or `/service/*`: methods that end by deadline by design. */
   readonly ignoreDeadline: readonly string[];
@@ -46,9 +46,10 @@ export interface Blame {
    *
    * @param path the call's `:path`
    * @param silentMs from HEADERS handed over to response headers, else to the end
+   * @param owedMs from END_STREAM of the request handed over to the end; negative: the request has not ended
    * @param answered response headers have come
    */
-  judge(end: AttemptEnd | Unended, path: string, silentMs: number, answered: boolean): Verdict;
+  judge(end: AttemptEnd | Unended, path: string, silentMs: number, owedMs: number, answered: boolean): Verdict;
 }
 
 const success: Verdict = { kind: 'success', counts: true };
@@ -65,10 +66,11 @@ export function createBlame(settings: BlameSettings): Blame {
   const ignored = matcherOf(settings.ignoreDeadline);
   const silences = new SilenceMemory();
   return {
-    judge(end, path, silentMs, answered) {
+    judge(end, path, silentMs, owedMs, answered) {
       if (end === 'abandoned') return abandoned;
       if (end === 'deadline') {
-        if (answered || silentMs < settings.minBlame) return neutral;
+        // A backend that waits for the rest of the request is not silent: the client is.
+        if (answered || owedMs < settings.minBlame) return neutral;
         return ignored(path) || silences.longest(path) >= silentMs ? neutral : timeout;
       }
       const verdict = judgeHealth(end, settings);

@@ -95,8 +95,6 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   dispatched = 0;
   /** What it has passed on is freed once its HEADERS have left. */
   awaitsFlush = false;
-  /** END_STREAM of the request has been sent. */
-  requestEnded = false;
   initial: readonly MetadataField[] | null = null;
   /** The backend's own trailers, or its Trailers-Only answer; null where it gave none. */
   trailers: readonly MetadataField[] | null = null;
@@ -114,6 +112,8 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   private health: BackendHealth | null = null;
   private mark: Mark = 0;
   private sentAt = 0;
+  /** Negative: END_STREAM of the request has not been handed over. */
+  private requestEndedAt = -1;
   /** Negative: no response headers yet. */
   private answeredAt = -1;
   private readonly path: string;
@@ -149,6 +149,16 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   /** Where it is, or waits to be; null while it has no place. */
   get at(): BackendId | null {
     return this.backend?.id ?? this.search.waitingAt;
+  }
+
+  /** END_STREAM of the request has been handed over. */
+  get requestEnded(): boolean {
+    return this.requestEndedAt >= 0;
+  }
+
+  /** END_STREAM of the request is handed over. */
+  endRequest(): void {
+    this.requestEndedAt = this.parts.clock.now();
   }
 
   /** Its backend has failed so often in a row that a pin goes on with it no more (D33). */
@@ -335,7 +345,8 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     this.health = null;
     const answered = answeredAt >= 0;
     const silent = (answered ? answeredAt : this.endedAt) - this.sentAt;
-    const verdict = parts.blame.judge(end, this.path, silent, answered);
+    const owed = this.requestEnded ? this.endedAt - this.requestEndedAt : -1;
+    const verdict = parts.blame.judge(end, this.path, silent, owed, answered);
     const change = health.ended(this.mark, verdict, this.endedAt, silent);
     if (change !== null) parts.onHealthChange(change);
   }

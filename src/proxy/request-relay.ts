@@ -133,11 +133,11 @@ export class RequestRelay {
       const taken = connection.sendData(stream, chunk, reader.start, reader.end, last);
       reader.advance(taken);
       if (taken < offered) break;
-      if (last) attempt.requestEnded = true;
+      if (last) attempt.endRequest();
     }
     if (reader.finished && !attempt.requestEnded) {
       connection.sendData(stream, empty, 0, 0, true);
-      attempt.requestEnded = true;
+      attempt.endRequest();
     }
     if (committed) this.freePassed(attempt);
   }

@@ -54,7 +54,7 @@ async function timeOut(pool: Several, name: string, count: number, ms = 1000): P
   pool.backend(name).behave(behave.silent);
   for (let n = 1; n <= count; n += 1) {
     const call = pool.begin([pin(name), deadline(ms), retryOff]);
-    await pool.backend(name).waitForStream(length + n);
+    await (await pool.backend(name).waitForStream(length + n)).whenEnded();
     pool.time.advance(ms);
     expect(verdict(await call.done())).toMatchObject({ status: 4, reason: 'deadline_exceeded' });
   }
@@ -175,6 +175,34 @@ describe('a backend', () => {
     expect(await shares(pool)).toEqual(withoutA);
   });
 
+  it.each([
+    ['nothing', []],
+    ['a message', ['hi']],
+  ])(
+    'HLW-15: that has had %s of requests that their clients do not end is not blamed for deadlines',
+    async (_what, messages) => {
+      const pool = await several(scene, names, { onStream: behave.silent });
+      const upload = async (endsAt: number): Promise<void> => {
+        const call = pool.begin([pin('a'), deadline(2000)], { messages, end: false });
+        const stream = await pool.backend('a').waitForStream(pool.backend('a').streams.length + 1);
+        pool.time.advance(endsAt);
+        if (endsAt < 2000) {
+          await call.sendData(new Uint8Array(0), true);
+          await stream.whenEnded();
+          pool.time.advance(2000 - endsAt);
+        }
+        expect((await call.done()).status).toBe(4);
+      };
+      for (let n = 0; n < 4; n += 1) await upload(2000);
+      // Ended, but less than --min-blame ago.
+      for (let n = 0; n < 4; n += 1) await upload(1001);
+      await timeOut(pool, 'a', 2);
+      expect(pool.proxy.healthChanges).toEqual([]);
+      await upload(1000);
+      expect(await pool.proxy.health(0)).toMatchObject({ kind: 'parked', id: 'a' });
+    },
+  );
+
   it('HLW-09: a deadline counts once for each backend that a call was silent at, and not at all after response headers', async () => {
     const pool = await several(scene, names, {
       serviceConfig: hedgeConfig({ maxAttempts: 2, delay: 0 }),
@@ -183,7 +211,7 @@ describe('a backend', () => {
     for (let n = 1; n <= 3; n += 1) {
       expect(pool.proxy.healthChanges).toEqual([]);
       const call = pool.begin([deadline(1000)]);
-      await Promise.all(names.map((name) => pool.backend(name).waitForStream(n)));
+      await Promise.all(names.map(async (name) => (await pool.backend(name).waitForStream(n)).whenEnded()));
       pool.time.advance(1000);
       await call.done();
     }

@@ -113,7 +113,10 @@ describe('the transport', () => {
     expect(verdictOf(unplacedEnd('x'))).toEqual(neutral);
     expect(verdictOf({ ...unplacedEnd('x'), code: Status.RESOURCE_EXHAUSTED })).toEqual(neutral);
     expect(verdictOf(judgeStreamEnd({ kind: 'headersTooLarge' }))).toEqual(neutral);
-    expect(createBlame(defaults).judge('abandoned', '/s/m', 5000, false)).toEqual({ kind: 'neutral', waited: true });
+    expect(createBlame(defaults).judge('abandoned', '/s/m', 5000, 5000, false)).toEqual({
+      kind: 'neutral',
+      waited: true,
+    });
   });
 });
 
@@ -121,50 +124,60 @@ describe('our own deadline', () => {
   const blame = (settings: Partial<BlameSettings> = {}) => createBlame({ ...defaults, ...settings });
 
   it('HEA-11: blames a backend that was silent for a second, exactly, and none that was silent for less', () => {
-    expect(blame().judge('deadline', '/s/m', 1000, false)).toEqual(timeout);
-    expect(blame().judge('deadline', '/s/m', 999.9, false)).toEqual(neutral);
-    expect(blame({ minBlame: 50 }).judge('deadline', '/s/m', 50, false)).toEqual(timeout);
+    expect(blame().judge('deadline', '/s/m', 1000, 1000, false)).toEqual(timeout);
+    expect(blame().judge('deadline', '/s/m', 999.9, 999.9, false)).toEqual(neutral);
+    expect(blame({ minBlame: 50 }).judge('deadline', '/s/m', 50, 50, false)).toEqual(timeout);
+  });
+
+  it('HLW-15: does not blame one that has not had the whole request for so long: it waits for its client', () => {
+    for (const owedMs of [-1, 0, 999.9]) {
+      expect(blame().judge('deadline', '/s/m', 5000, owedMs, false)).toEqual(neutral);
+      expect(blame().judge('deadline', '/s/m', 5000, owedMs, true)).toEqual(neutral);
+    }
+    expect(blame().judge('deadline', '/s/m', 5000, 1000, false)).toEqual(timeout);
+    expect(blame({ minBlame: 0 }).judge('deadline', '/s/m', 5000, -1, false)).toEqual(neutral);
   });
 
   it('HEA-11: does not blame one that has sent response headers', () => {
-    expect(blame().judge('deadline', '/s/m', 5000, true)).toEqual(neutral);
+    expect(blame().judge('deadline', '/s/m', 5000, 5000, true)).toEqual(neutral);
   });
 
   it('HEA-12: does not blame where the method has before ended a call that was silent as long', () => {
     const judged = blame();
-    expect(judged.judge(status(0), '/s/poll', 20_000, false)).toEqual(success);
-    expect(judged.judge(status(5), '/s/poll', 3000, false)).toEqual(success);
-    expect(judged.judge('deadline', '/s/poll', 20_000, false)).toEqual(neutral);
-    expect(judged.judge('deadline', '/s/poll', 20_001, false)).toEqual(timeout);
-    expect(judged.judge('deadline', '/s/other', 20_000, false)).toEqual(timeout);
+    expect(judged.judge(status(0), '/s/poll', 20_000, 20_000, false)).toEqual(success);
+    expect(judged.judge(status(5), '/s/poll', 3000, 3000, false)).toEqual(success);
+    expect(judged.judge('deadline', '/s/poll', 20_000, 20_000, false)).toEqual(neutral);
+    expect(judged.judge('deadline', '/s/poll', 20_001, 20_001, false)).toEqual(timeout);
+    expect(judged.judge('deadline', '/s/other', 20_000, 20_000, false)).toEqual(timeout);
   });
 
   it('HEA-12: a backend that echoes the deadline, or answers a quota, has ended the call', () => {
     const judged = blame();
-    judged.judge(status(4), '/s/a', 5000, false);
-    judged.judge(status(8, ['retry-after', '1']), '/s/b', 5000, false);
-    judged.judge(status(0), '/s/exactly', 1000, false);
-    expect(judged.judge('deadline', '/s/exactly', 1000, false)).toEqual(neutral);
-    judged.judge(judgeTrailers([]), '/s/c', 5000, false);
-    for (const path of ['/s/a', '/s/b', '/s/c']) expect(judged.judge('deadline', path, 5000, false)).toEqual(neutral);
+    judged.judge(status(4), '/s/a', 5000, 5000, false);
+    judged.judge(status(8, ['retry-after', '1']), '/s/b', 5000, 5000, false);
+    judged.judge(status(0), '/s/exactly', 1000, 1000, false);
+    expect(judged.judge('deadline', '/s/exactly', 1000, 1000, false)).toEqual(neutral);
+    judged.judge(judgeTrailers([]), '/s/c', 5000, 5000, false);
+    for (const path of ['/s/a', '/s/b', '/s/c'])
+      expect(judged.judge('deadline', path, 5000, 5000, false)).toEqual(neutral);
   });
 
   it('HEA-12: failures, losses, what was given up and methods that are not there end no call so', () => {
     const judged = blame();
-    judged.judge(status(14), '/s/m', 5000, false);
-    judged.judge(judgeStreamEnd({ kind: 'lost', flushed: true, detail: 'x' }), '/s/m', 5000, false);
-    judged.judge(judgeStreamEnd({ kind: 'reset', code: 8 }), '/s/m', 5000, false);
-    judged.judge('abandoned', '/s/m', 5000, false);
-    judged.judge('deadline', '/s/m', 5000, false);
-    judged.judge(status(12), '/s/m', 5000, false);
-    judged.judge(unplacedEnd('x'), '/s/m', 5000, false);
-    expect(judged.judge('deadline', '/s/m', 5000, false)).toEqual(timeout);
+    judged.judge(status(14), '/s/m', 5000, 5000, false);
+    judged.judge(judgeStreamEnd({ kind: 'lost', flushed: true, detail: 'x' }), '/s/m', 5000, 5000, false);
+    judged.judge(judgeStreamEnd({ kind: 'reset', code: 8 }), '/s/m', 5000, 5000, false);
+    judged.judge('abandoned', '/s/m', 5000, 5000, false);
+    judged.judge('deadline', '/s/m', 5000, 5000, false);
+    judged.judge(status(12), '/s/m', 5000, 5000, false);
+    judged.judge(unplacedEnd('x'), '/s/m', 5000, 5000, false);
+    expect(judged.judge('deadline', '/s/m', 5000, 5000, false)).toEqual(timeout);
   });
 
   it('HEA-13: 500 methods are remembered, those used last, and no path over 512 characters', () => {
     const judged = blame();
-    const answers = (path: string) => judged.judge(status(0), path, 5000, false);
-    const excused = (path: string) => judged.judge('deadline', path, 5000, false).kind === 'neutral';
+    const answers = (path: string) => judged.judge(status(0), path, 5000, 5000, false);
+    const excused = (path: string) => judged.judge('deadline', path, 5000, 5000, false).kind === 'neutral';
     for (let i = 0; i < 500; i += 1) answers(`/s/${i}`);
     expect(excused('/s/0')).toBe(true);
     answers('/s/2');
@@ -186,17 +199,17 @@ describe('our own deadline', () => {
 
   it('HEA-13: quick answers take no place, nor do deadlines', () => {
     const judged = blame();
-    judged.judge(status(0), '/s/slow', 5000, false);
+    judged.judge(status(0), '/s/slow', 5000, 5000, false);
     for (let i = 0; i < 1000; i += 1) {
-      judged.judge(status(0), `/s/${i}`, 999, false);
-      judged.judge('deadline', `/s/${i}`, 5000, false);
+      judged.judge(status(0), `/s/${i}`, 999, 999, false);
+      judged.judge('deadline', `/s/${i}`, 5000, 5000, false);
     }
-    expect(judged.judge('deadline', '/s/slow', 5000, false)).toEqual(neutral);
+    expect(judged.judge('deadline', '/s/slow', 5000, 5000, false)).toEqual(neutral);
   });
 
   it('HEA-14: --health-ignore-deadline takes a method, or all of a service', () => {
     const { judge } = blame({ ignoreDeadline: ['/a.B/Poll', '/a.C/*', '/a.D/Get*'] });
-    const blamed = (path: string) => judge('deadline', path, 5000, false).kind === 'failure';
+    const blamed = (path: string) => judge('deadline', path, 5000, 5000, false).kind === 'failure';
     for (const path of ['/a.B/Poll', '/a.C/x', '/a.C/', '/a.D/GetAll']) expect(blamed(path)).toBe(false);
     for (const path of ['/a.B/Poll2', '/a.B/', '/a.Cx/x', '/a.D/Put', '/', '']) expect(blamed(path)).toBe(true);
   });
