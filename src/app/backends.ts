@@ -137,6 +137,8 @@ export function createBackends(
   });
   sources.onChange((specs) => {
     pool.apply(specs);
+    // Of those at another address nothing is up yet.
+    for (const backend of pool.backends) if (backend.downSince !== null) book.noteLink(backend);
     watches?.follow(pool.backends);
   });
 
@@ -159,12 +161,11 @@ export function createBackends(
   function onBackendChange(change: BackendChange): void {
     events.onBackendChange(change);
     const { id, name, event } = change;
-    if (event === 'connected') {
-      // D8: failures of the transport are void once there is a new one.
-      const released = book.health.of(id).connected(clock.now());
-      if (released !== null) book.onChange(released);
-      watches?.renew(id);
-    } else if (event === 'lost' || event === 'connect_failed') sources.refresh(name);
+    // One that a backend at another address has replaced may tell of its connections still: what counts is how the newest is.
+    const backend = pool.get(id);
+    if (backend !== undefined && (event === 'connected' || backend.downSince !== null)) book.noteLink(backend);
+    if (event === 'connected') watches?.renew(id);
+    else if (event === 'lost' || event === 'connect_failed') sources.refresh(name);
   }
 
   if (settings.control !== null)
@@ -197,7 +198,7 @@ export function createBackends(
 
   /** D19: its attempts end in this turn. */
   function onLose({ name, generation }: RegisteredBackend, why: string): void {
-    if ((registered.get(name)?.generation ?? generation) !== generation) return;
+    if ((registered.get(name)?.generation ?? generation) !== generation || isElsewhere(name)) return;
     const detail = `its registration was lost: ${why}`;
     events.tell('warn', { backend: name, event: 'registration_lost' }, `backend ${name}: ${detail}`);
     pool.lose(backendId(name), detail);
@@ -211,6 +212,12 @@ export function createBackends(
     events.tell('info', { backend: name, event: 'left' }, `backend ${name} leaves: ${why}`);
     registered.delete(name);
     putRegistered();
+  }
+
+  /** Another source has the name: what becomes of a registration that there was is not about its backend. */
+  function isElsewhere(name: string): boolean {
+    const owner = sources.ownerOf(name);
+    return owner !== null && owner !== registry;
   }
 
   function putRegistered(): void {
@@ -251,9 +258,12 @@ export function createBackends(
       sources.put(file, backends);
       // The file's name goes before a registration of the same one.
       for (const name of registered.keys()) {
-        const owner = sources.ownerOf(name);
-        if (owner !== null && owner !== registry) control?.expel(name, `${name} is named by ${owner} now`);
+        if (!isElsewhere(name)) continue;
+        control?.expel(name, `${name} is named by ${sources.ownerOf(name)} now`);
+        // The stream is over: the name must not come back from it when the file has let go of it.
+        registered.delete(name);
       }
+      putRegistered();
     },
     secure(next) {
       pool.secure(next);

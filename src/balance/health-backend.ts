@@ -65,6 +65,12 @@ export class TrackedBackend implements BackendHealth {
   private handUntil = 0;
   private notServing = false;
 
+  private disconnectedNow = false;
+  /** Since when it is parked or down without a break; of no meaning once it is neither. */
+  private absentFrom: number | null = null;
+  /** When the first of the parks by failures began that no answer came between; null: there is none. */
+  private failuresFrom: number | null = null;
+
   constructor(id: BackendId, settings: HealthSettings, troubles: Troubles) {
     this.id = id;
     this.settings = settings;
@@ -111,16 +117,28 @@ export class TrackedBackend implements BackendHealth {
   }
 
   connected(now: number): HealthChange | null {
+    this.disconnectedNow = false;
     if (this.hard === 0 || !this.transportOnly || this.gone) return null;
     // What they told is void. The streak stays: of one that takes connections and drops calls the parks grow longer.
     this.hard = 0;
     return this.release('connected', now);
   }
 
+  disconnected(since: number, now: number): void {
+    if (this.disconnectedNow) return;
+    this.away(since, now);
+    this.disconnectedNow = true;
+  }
+
+  absentSince(now: number): number | null {
+    return this.isAway(now) ? this.absentFrom : null;
+  }
+
   checked(serving: boolean, now: number): HealthChange | null {
     if (this.gone) return null;
     if (!serving) {
       if (this.notServing) return null;
+      this.away(now, now);
       this.notServing = true;
       this.settle();
       return this.parked('not_serving', null, 0);
@@ -132,7 +150,15 @@ export class TrackedBackend implements BackendHealth {
     return released ?? (refused ? this.released('not_serving', 'serving', null) : null);
   }
 
+  unchecked(): HealthChange | null {
+    if (this.gone || !this.notServing) return null;
+    this.notServing = false;
+    this.settle();
+    return this.released('not_serving', 'removed', null);
+  }
+
   park(ms: number | null, now: number): HealthChange {
+    this.away(now, now);
     this.handUntil = ms === null ? Number.POSITIVE_INFINITY : now + ms;
     this.settle();
     return this.parked('operator', ms, 0);
@@ -145,6 +171,7 @@ export class TrackedBackend implements BackendHealth {
     this.limits.until = 0;
     this.limits.streak = 0;
     this.failureUntil = 0;
+    this.failuresFrom = null;
     this.streak = 0;
     this.hard = 0;
     this.probe = noProbe;
@@ -263,6 +290,9 @@ export class TrackedBackend implements BackendHealth {
     }
     const parkMs = Math.min(parkFirst * 2 ** this.streak, parkMax);
     this.streak += 1;
+    // What had lapsed and fails its probe has been of no use all the time (D15).
+    this.failuresFrom ??= now;
+    this.away(this.failuresFrom, now);
     this.failureUntil = now + parkMs;
     this.mark += 2;
     this.parkMark = this.mark;
@@ -283,6 +313,16 @@ export class TrackedBackend implements BackendHealth {
   }
 
   // === Pieces ===
+
+  private isAway(now: number): boolean {
+    return this.disconnectedNow || this.standing(now) === 'parked';
+  }
+
+  /** Another reason to be away begins, before it is noted: it goes on with an absence that lasts, or is a new one (D15). */
+  private away(since: number, now: number): void {
+    const from = this.isAway(now) ? this.absentFrom : null;
+    this.absentFrom = from === null ? since : Math.min(from, since);
+  }
 
   private get breached(): boolean {
     return this.hard >= this.settings.hardFailures;
@@ -311,6 +351,7 @@ export class TrackedBackend implements BackendHealth {
   private release(route: ReleaseRoute, now: number): HealthChange | null {
     const until = this.failureUntil;
     this.failureUntil = 0;
+    this.failuresFrom = null;
     this.probe = noProbe;
     this.settle();
     return until > 0 ? this.released('consecutive_failures', route, Math.max(0, until - now)) : null;

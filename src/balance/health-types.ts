@@ -144,8 +144,17 @@ export interface BackendHealth {
   ended(mark: Mark, verdict: Verdict, now: number, silentMs: number): HealthChange | null;
   /** A new connection has completed its SETTINGS exchange: ends a park whose failures were all of the transport (D8). */
   connected(now: number): HealthChange | null;
+  /** No connection is up. Told as often as one likes. @param since clock milliseconds, at most `now` */
+  disconnected(since: number, now: number): void;
+  /**
+   * Since when it is parked or without a connection, without a break between one and the other (D15); parks by failures with
+   * no answer between are one. Null: it is of use, or its park has lapsed.
+   */
+  absentSince(now: number): number | null;
   /** A health check says so: not serving parks until it says otherwise; serving ends a park by failures too (D8). */
   checked(serving: boolean, now: number): HealthChange | null;
+  /** Whoever said that it does not serve is asked no more: ends that park alone. */
+  unchecked(): HealthChange | null;
   /** Parks by hand: it ends by `unpark` or its time alone. @param ms null: without an end */
   park(ms: number | null, now: number): HealthChange;
   /** Ends every park there is, whatever its reason. Null: there was none. */
@@ -160,6 +169,8 @@ export interface BackendHealth {
 export interface Health extends HealthView {
   /** Made when first asked for. */
   of(id: BackendId): BackendHealth;
+  /** See BackendHealth.absentSince. */
+  absentSince(id: BackendId, now: number): number | null;
   /** A backend left the set for good: its attempts may end still, and count for nobody. */
   forget(id: BackendId, now: number): HealthChange | null;
 }

@@ -20,6 +20,7 @@ export function createHealth(settings: HealthSettings): Health {
     standing: (id, now) => backends.get(id)?.standing(now) ?? 'clean',
     parkedUntil: (id) => backends.get(id)?.parkedUntil ?? 0,
     mayProbe: (id, now, guarded) => backends.get(id)?.mayProbe(now, guarded) ?? false,
+    absentSince: (id, now) => backends.get(id)?.absentSince(now) ?? null,
     forget(id, now) {
       const backend = backends.get(id);
       backends.delete(id);
