@@ -35,17 +35,22 @@ function draw() {
 /**
  * One call of any shape.
  *
- * @param {(path: string, messages: Buffer[], cancelAfter: number | null) => Promise<{ code: number, words: string, got: Buffer[] }>} send
- * @returns {Promise<{ shape: string, cancelled: boolean, code: number, words: string, wrong: boolean }>}
+ * @typedef {object} Told what the end said; null: the stream ended without a status
+ * @property {string} reason hedgerow-stop-reason
+ * @property {string} backend hedgerow-backend
+ * @property {boolean} committed response headers had come
+ *
+ * @param {(path: string, messages: Buffer[], cancelAfter: number | null) => Promise<{ code: number, words: string, told: Told | null, got: Buffer[] }>} send
+ * @returns {Promise<{ shape: string, cancelled: boolean, code: number, words: string, told: Told | null, wrong: boolean }>}
  */
 export async function anyCall(send) {
   const { shape, path, messages, wanted } = draw();
   const cancelAfter = Math.random() < 0.08 ? between(0, 30) : null;
-  const { code, words, got } = await send(path, messages, cancelAfter);
+  const { code, words, told, got } = await send(path, messages, cancelAfter);
   // What came before an end is a part of what was wanted, whatever the end.
   const wrong =
     got.some((message, i) => wanted[i]?.equals(message) !== true) || (code === 0 && got.length !== wanted.length);
-  return { shape, cancelled: cancelAfter !== null, code, words, wrong };
+  return { shape, cancelled: cancelAfter !== null, code, words, told, wrong };
 }
 
 export function grpcJsSender(port) {
@@ -60,9 +65,17 @@ export function grpcJsSender(port) {
         deadline: Date.now() + deadline,
       });
       const got = [];
+      let committed = false;
+      call.on('metadata', () => {
+        committed = true;
+      });
       call.on('data', (message) => got.push(message));
       call.on('error', () => {});
-      call.on('status', ({ code, details }) => resolve({ code, words: details, got }));
+      call.on('status', ({ code, details, metadata }) => {
+        const line = (name) => String(metadata.get(name)[0] ?? '');
+        const told = { reason: line('hedgerow-stop-reason'), backend: line('hedgerow-backend'), committed };
+        resolve({ code, words: details, told: told.reason === '' ? null : told, got });
+      });
       if (cancelAfter !== null) setTimeout(() => call.cancel(), cancelAfter);
       for (const message of messages) call.write(message);
       call.end();
@@ -108,8 +121,10 @@ export function http2Sender(port) {
       });
       let last = {};
       const parts = [];
+      let committed = false;
       stream.on('response', (headers) => {
         last = headers;
+        committed = headers['grpc-status'] === undefined;
       });
       stream.on('trailers', (headers) => {
         last = headers;
@@ -117,11 +132,17 @@ export function http2Sender(port) {
       stream.on('data', (part) => parts.push(part));
       stream.on('error', () => {});
       stream.on('close', () => {
-        const told = last['grpc-status'];
+        const stated = last['grpc-status'];
         // As gRPC libraries judge a stream that ends without a status.
-        const code = told === undefined ? (cancelAfter === null ? status.UNAVAILABLE : status.CANCELLED) : Number(told);
+        const code =
+          stated === undefined ? (cancelAfter === null ? status.UNAVAILABLE : status.CANCELLED) : Number(stated);
         const words = String(last['grpc-message'] ?? `reset ${stream.rstCode}`);
-        resolve({ code, words, got: split(Buffer.concat(parts)) });
+        const reason = last['hedgerow-stop-reason'];
+        const told =
+          reason === undefined
+            ? null
+            : { reason: String(reason), backend: String(last['hedgerow-backend'] ?? ''), committed };
+        resolve({ code, words, told, got: split(Buffer.concat(parts)) });
       });
       if (cancelAfter !== null) setTimeout(() => stream.close(http2.constants.NGHTTP2_CANCEL), cancelAfter);
       for (const message of messages) stream.write(framed(message));

@@ -57,9 +57,25 @@ export class MemoryRecord {
   }
 }
 
-/** Of the least squares line through the second half. @param {Sample[]} samples */
+/**
+ * The least of each half minute: attackers who do not read have much held for five seconds in each half minute, and what is to be
+ * judged is what stays.
+ *
+ * @param {Sample[]} samples @returns {Sample[]}
+ */
+function floors(samples) {
+  const least = new Map();
+  for (const { minute, mib } of samples) {
+    const window = Math.floor(2 * minute);
+    least.set(window, Math.min(least.get(window) ?? Number.POSITIVE_INFINITY, mib));
+  }
+  return [...least].map(([window, mib]) => ({ minute: window / 2, mib }));
+}
+
+/** Of the least squares line through the floors of the second half. @param {Sample[]} samples */
 function slope(samples) {
-  const half = samples.slice(samples.length >> 1);
+  const all = floors(samples);
+  const half = all.slice(all.length >> 1);
   if (half.length < 3) return 0;
   const mean = (key) => half.reduce((sum, sample) => sum + sample[key], 0) / half.length;
   const [x, y] = [mean('minute'), mean('mib')];
