@@ -9,6 +9,8 @@ import { Peer, peerKinds } from './peer.js';
 /** Calls that are open at a time. */
 const workers = 16;
 const drains = 20;
+const large = '/t.S/Large';
+const largeAnswer = 'large '.repeat(100_000);
 
 /**
  * What a call of grpc-java's comes to that was given to a connection in the moment in which the first GOAWAY shut it there:
@@ -28,7 +30,10 @@ describe.each(peerKinds)('a $name client under load', (kind) => {
   it(`CON-16, BR-71: loses no call that it sends through ${drains} drains, its own retries off`, {
     timeout: 120_000,
   }, async () => {
-    const backend = await startRawBackend({ name: 'b', onStream: behave.ok('ok') });
+    const backend = await startRawBackend({
+      name: 'b',
+      onStream: (stream) => (stream.header(':path') === large ? behave.ok(largeAnswer) : behave.ok('ok'))(stream),
+    });
     cleanups.push(() => backend.close());
     const start = async (): Promise<TestProxy> => watch(await startProxy({ backends: { b: backend.port } }));
     let proxy = await start();
@@ -43,11 +48,21 @@ describe.each(peerKinds)('a $name client under load', (kind) => {
     const outcomes = new Map<string, number>();
     let ended = 0;
     let wake = (): void => {};
-    const work = async (): Promise<void> => {
+    const work = async (_: unknown, worker: number): Promise<void> => {
+      // A quarter of them wait for answers that take several windows' worth of DATA: most drains begin in the midst of some.
+      const wanted = worker % 4 === 0 ? largeAnswer : 'ok';
       while (!over) {
-        const request = { op: 'call', channel, method: '/t.S/M', kind: 'unary', message: 'hi', metadata: [] } as const;
-        const { status, message } = await peer.ask(request).reply;
-        const outcome = status === 0 ? 'OK' : `${status} ${message}`;
+        const request = {
+          op: 'call',
+          channel,
+          method: wanted === 'ok' ? '/t.S/M' : large,
+          kind: 'unary',
+          message: 'hi',
+          metadata: [],
+        } as const;
+        const { status, message, messages } = await peer.ask(request).reply;
+        const whole = messages?.join() === wanted ? 'OK' : 'OK, but not its whole answer';
+        const outcome = status === 0 ? whole : `${status} ${message}`;
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
         ended += 1;
         wake();
