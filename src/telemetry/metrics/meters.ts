@@ -140,7 +140,7 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
   /** D23: a method is known once a backend has answered for it with anything but UNIMPLEMENTED. */
   private identify(path: string, { end }: MeteredAttempt): MethodIndex {
     const index = this.methods.indexOf(path);
-    if (index !== 0 || end === null || end.by !== 'backend') return index;
+    if (index !== 0 || end === null) return index;
     const stated = end.sign.kind === 'stated' && end.code !== Status.UNIMPLEMENTED;
     return stated ? this.methods.admit(path) : 0;
   }

@@ -74,6 +74,14 @@ describe('metrics of calls', () => {
     ).toBe(1);
   });
 
+  it('MET-02: a request that never becomes a call is of no method, with its own stop reason', async () => {
+    const { client, proxy } = await scene.stage({ flags: admin, meters: createMeters(), serviceConfig: retryConfig() });
+    await client.call(path, { headers: line('grpc-timeout', 'nonsense') }).done();
+    expect(await read(proxy, 'hedgerow_calls_total')).toEqual({
+      'method="other",code="INTERNAL",stop_reason="malformed_request"': 1,
+    });
+  });
+
   it('MET-03: hedges by what sent each and whether it won; the losers are cancelled', async () => {
     const time = createVirtualTime();
     const { client, proxy, backend } = await scene.stage({
@@ -124,6 +132,26 @@ describe('metrics of calls', () => {
     expect(await read(proxy, 'hedgerow_retry_stopped_total')).toEqual({ 'stop_reason="throttled"': 2 });
   });
 
+  it('MET-04: a hedged call that the bucket holds back counts once, however many of its attempts end after that', async () => {
+    const time = createVirtualTime();
+    const { client, proxy, backend } = await scene.stage({
+      serviceConfig: hedgeConfig({ maxAttempts: 4, delay: 100, throttling: [2, 1] }),
+      onStream: silent,
+      flags: admin,
+      meters: createMeters(),
+      time,
+    });
+    const call = client.call(path, { messages: ['hi'] });
+    const first = await backend.waitForStream(1);
+    time.advance(100);
+    const second = await backend.waitForStream(2);
+    first.trailersOnly(unavailable);
+    second.trailersOnly(unavailable);
+    await call.done();
+    expect(call.trailer('hedgerow-stop-reason')).toBe('throttled');
+    expect(await read(proxy, 'hedgerow_throttled_total')).toEqual({ '': 1 });
+  });
+
   it('MET-05: a lost backend: its attempts by what became of them, its connections by what happened', async () => {
     const { call, proxy } = await scene.stage({
       serviceConfig: retryConfig(),
@@ -143,6 +171,21 @@ describe('metrics of calls', () => {
       'backend="b1",event="connected"': 2,
       'backend="b1",event="lost"': 1,
     });
+    expect(await read(proxy, 'hedgerow_backend_state')).toEqual({ 'backend="b1",state="ready"': 1 });
+  });
+
+  it('MET-05: a backend that is parked, and for how long', async () => {
+    const time = createVirtualTime();
+    const { proxy } = await scene.stage({ flags: admin, meters: createMeters(), time });
+    const post = (action: string) => fetch(`http://${proxy.admin}/backends/b1/${action}`, { method: 'POST' });
+    await post('park');
+    expect(await read(proxy, 'hedgerow_backend_state')).toEqual({ 'backend="b1",state="parked"': 1 });
+    time.advance(2000);
+    await post('unpark');
+    time.advance(2000);
+    expect(await read(proxy, 'hedgerow_backend_parks_total')).toEqual({ 'backend="b1",reason="operator"': 1 });
+    expect(await read(proxy, 'hedgerow_backend_releases_total')).toEqual({ 'backend="b1",route="operator"': 1 });
+    expect(await read(proxy, 'hedgerow_backend_park_seconds_total')).toEqual({ 'backend="b1"': 2 });
     expect(await read(proxy, 'hedgerow_backend_state')).toEqual({ 'backend="b1",state="ready"': 1 });
   });
 

@@ -109,6 +109,23 @@ describe('/metrics on the program', () => {
     });
   });
 
+  it('MET-09: a client that makes us hold more than --client-memory-limit is no flood', async () => {
+    const backend = await startRawBackend({ windows: 'none', onStream: behave.silent });
+    backends.push(backend);
+    const limits = ['--client-memory-limit', '1MiB', '--per-call-buffer-limit', '0'];
+    const program = await hedgerow(
+      ['serve', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--backend', `b1=${backend.address}`, ...limits],
+      {},
+    );
+    const greedy = await connectRawClient(await program.port());
+    const calls = Array.from({ length: 6 }, () => greedy.call('/a/b', { end: false }));
+    await backend.waitForStream(6);
+    for (const call of calls) void call.sendData(Buffer.alloc(200_000), false);
+    await greedy.whenClosed();
+    await program.line(({ msg }) => /client refused/.test(String(msg)));
+    expect(samples(await scrape(program), 'hedgerow_client_refused_total')).toEqual({ 'reason="memory"': 1 });
+  });
+
   it('MET-09: clients past a limit, by which', async () => {
     const program = await start(['--max-connections', '1']);
     const port = await program.port();

@@ -17,6 +17,7 @@ class Rig {
   readonly watching = new Set<string>();
   readonly applied: FileSet<Key>[] = [];
   readonly told: string[] = [];
+  readonly reloads: string[] = [];
   reads = 0;
   refuseAll = false;
   private change: () => void = () => {};
@@ -50,6 +51,7 @@ class Rig {
         },
         ports: this.time,
         tell: (level, _fields, message) => this.told.push(`${level}: ${message}`),
+        reloaded: (what, outcome) => this.reloads.push(`${what} ${outcome}`),
       },
     );
   }
@@ -85,6 +87,16 @@ describe('files that are followed together', () => {
     expect(rig.applied).toEqual([{ cert: 'two', key: 'two', ca: null }]);
     expect(rig.told).toEqual(['info: TLS: new files in force: it is two']);
     expect(rig.time.alarms.pending).toBe(0);
+  });
+
+  it('are counted by what came of a read: bad news once they are told', async () => {
+    const rig = new Rig();
+    await rig.write(two, 100);
+    await rig.write({}, 100);
+    await rig.write({ 'a.crt': 'three' }, 1900);
+    expect(rig.reloads).toEqual(['client_tls applied', 'client_tls unchanged']);
+    await rig.pass(500);
+    expect(rig.reloads.slice(2)).toEqual(['client_tls rejected']);
   });
 
   it('that hold what is in force are neither applied nor told', async () => {

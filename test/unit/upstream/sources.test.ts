@@ -40,6 +40,8 @@ interface Scene {
   readonly names: Names;
   readonly sources: BackendSources;
   readonly lines: string[];
+  /** What look-ups came to. */
+  readonly outcomes: string[];
   readonly changes: SetDifference[];
   ids(): readonly string[];
 }
@@ -60,6 +62,7 @@ function scene(flags: readonly BackendEntry[], own: (endpoint: Endpoint) => stri
   const names = new Names();
   const lines: string[] = [];
   const changes: SetDifference[] = [];
+  const outcomes: string[] = [];
   const sources = createBackendSources(
     {
       sources: [
@@ -69,11 +72,14 @@ function scene(flags: readonly BackendEntry[], own: (endpoint: Endpoint) => stri
       dnsRefresh: 30_000,
     },
     { ...time, random: { next: () => 0.5 }, lookup: names.lookup, own },
-    { tell: (level, _fields, message) => lines.push(`${level} ${message}`) },
+    {
+      tell: (level, _fields, message) => lines.push(`${level} ${message}`),
+      onResolved: (outcome) => outcomes.push(outcome),
+    },
   );
   sources.onChange((_backends, difference) => changes.push(difference));
   const ids = () => sources.specs().map(({ id }) => id);
-  return { time, names, sources, lines, changes, ids };
+  return { time, names, sources, lines, outcomes, changes, ids };
 }
 
 describe('the sources of backends', () => {
@@ -135,6 +141,20 @@ describe('the sources of backends', () => {
       'info g: g.test:7 is resolved again',
       'warn g: g.test:7 cannot be resolved: no answer from the DNS server; its last known member stays',
     ]);
+  });
+
+  it('look-ups are told for the metrics by what they came to', async () => {
+    const { time, names, sources, outcomes } = scene([named('g', 'g.test')]);
+    void sources.start();
+    await names.answer('g.test', '10.1.0.1');
+    time.advance(30_000);
+    await names.answer('g.test', '10.1.0.1');
+    time.advance(30_000);
+    await names.fail('g.test', 'no such name');
+    time.advance(1000);
+    // No addresses at all are a failure.
+    await names.answer('g.test');
+    expect(outcomes).toEqual(['changed', 'unchanged', 'failed', 'failed']);
   });
 
   it('FND-06: a lost connection has its own name resolved again, and no other', async () => {

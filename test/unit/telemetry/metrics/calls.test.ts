@@ -48,6 +48,11 @@ test('the results of attempts: lost, cancelled, expired, and every status by nam
   play(meters, { attempts: [attemptOf({ end: null, expired: true })] }, 4, 'deadline_exceeded');
   play(meters, { attempts: [attemptOf({ end: answer(16) })] }, 16, 'no_policy');
   play(meters, { attempts: [attemptOf({ end: answer(14, { reach: 'unplaced', by: 'proxy' }), backend: null })] }, 14);
+  // What we cut short says nothing of how long a backend takes.
+  expect(samples(meters.render(idle), 'hedgerow_attempt_duration_seconds_count')).toEqual({
+    'backend=""': 1,
+    'backend="b1"': 3,
+  });
   expect(samples(meters.render(idle), 'hedgerow_attempts_total')).toEqual({
     'backend="",cause="first",result="UNAVAILABLE"': 1,
     'backend="b1",cause="first",result="lost"': 1,
