@@ -53,6 +53,11 @@ export function leaveSeat(seat: SessionSeat, attempts: readonly SentAttempt[], n
 const none: PickOutcome = { kind: 'none' };
 const overloaded: PickOutcome = { kind: 'overloaded' };
 
+/** Over the priorities of those that are usable: tried or breached. */
+const triedLevel = 100;
+/** Parked in any way, over all priorities, as in other picks: rate limits first, and of each untried ones first. */
+const parkedLevel = 200;
+
 /** What one call needs to know of its session: which backend it has, or how it comes by one. */
 export class SessionSeat {
   /** What logs and other processes know it by (D31). */
@@ -80,8 +85,8 @@ export class SessionSeat {
 
   /**
    * The pick of a session without a backend: rendezvous hashing over the usable ones, so that replicas which see the same set
-   * agree (D31), and the claim in the same turn (D29). Parked backends are usable where no others are left, tried ones
-   * before those.
+   * agree (D31), and the claim in the same turn (D29). Tried ones serve where no others are left, parked ones after those: of
+   * them the one whose park ends first (D32).
    */
   choose(candidates: readonly Candidate[], query: PickQuery): PickOutcome {
     let best = Number.POSITIVE_INFINITY;
@@ -95,7 +100,7 @@ export class SessionSeat {
     });
     if (best === Number.POSITIVE_INFINITY) return full ? overloaded : none;
     const usable = candidates.filter((_, at) => levels[at] === best);
-    const id = placeByRendezvous(this.key, usable, () => true);
+    const id = placeByRendezvous(this.key, best < parkedLevel ? usable : this.soonest(usable), () => true);
     if (id === null) return none;
     this.hold = this.sessions.claim(this.key, id, query.now);
     if (this.hold !== null) return { kind: 'use', id: this.hold.backend };
@@ -103,15 +108,38 @@ export class SessionSeat {
     return overloaded;
   }
 
-  private levelOf(candidate: Candidate, { failed, tried, bounds, now }: PickQuery): number | 'out' | 'full' {
+  private levelOf(candidate: Candidate, query: PickQuery): number | 'out' | 'full' {
     const { id, name, link, priority } = candidate;
+    const { failed, bounds, now } = query;
     const excluded = bounds !== null && (bounds.exclude.includes(id) || bounds.exclude.includes(name));
     if (excluded || failed.includes(id) || link === 'backoff') return 'out';
     if (link === 'full') return 'full';
+    const tried = query.tried.includes(id) || this.left.includes(id);
     const standing = this.health.standing(id, now);
-    const well = standing === 'clean' || standing === 'recent';
-    if (!well && standing !== 'breached') return 200 + priority;
-    return (well && !tried.includes(id) && !this.left.includes(id) ? 0 : 100) + priority;
+    switch (standing) {
+      case 'clean':
+      case 'recent':
+        return (tried ? triedLevel : 0) + priority;
+      case 'lapsed':
+        // Its share of new sessions is what probes it: where all calls are of sessions nobody else does.
+        if (this.health.mayProbe(id, now, query.guarded)) return (tried ? triedLevel : 0) + priority;
+        return parkedLevel + (tried ? 3 : 1);
+      case 'breached':
+        return triedLevel + priority;
+      case 'rate_limited':
+        return parkedLevel + (tried ? 2 : 0);
+      case 'probing':
+      case 'parked':
+        return parkedLevel + (tried ? 3 : 1);
+      default:
+        return standing satisfies never;
+    }
+  }
+
+  /** Those whose park ends first. */
+  private soonest(parked: readonly Candidate[]): readonly Candidate[] {
+    const first = Math.min(...parked.map(({ id }) => this.health.parkedUntil(id)));
+    return parked.filter(({ id }) => this.health.parkedUntil(id) === first);
   }
 
   /** Gives a claim back that nothing can depend on (D29). */

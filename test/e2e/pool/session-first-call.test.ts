@@ -11,6 +11,8 @@ import {
   answerName,
   exclude,
   idOn,
+  idsOn,
+  park,
   pin,
   refusedStream,
   remove,
@@ -72,6 +74,18 @@ describe('the first calls of a session', () => {
     expect(account(first)).toEqual({ backend: home, retries: '0', backends: `a,${home}` });
     for (let n = 0; n < 6; n += 1) expect(answerer(await pool.call([session(id)]))).toBe(home);
     expect(pool.backend('a').streams).toHaveLength(1);
+  });
+
+  it('SEN-31: comes to a backend whose park is over, and the session is there', async () => {
+    const pool = await several(scene, names);
+    const ids = idsOn('a', names);
+    const [id, other] = [ids.next().value, ids.next().value];
+    await park(pool, 'a');
+    pool.time.advance(59_999);
+    expect(answerer(await pool.call([session(other)]))).not.toBe('a');
+    pool.time.advance(1);
+    for (let n = 0; n < 2; n += 1) expect(answerer(await pool.call([session(id)]))).toBe('a');
+    expect(await pool.proxy.health(1)).toMatchObject({ kind: 'released', id: 'a', route: 'lapsed_probe' });
   });
 
   it('SEN-04: one whose backend cannot be connected is placed anew, and the session is there', async () => {
