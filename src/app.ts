@@ -277,7 +277,7 @@ export function createApp(
       throttle: throttle.state,
       sessions: sessions.stats(now),
       draining,
-      backends: readBackends(pool.backends, book.health, now),
+      backends: readBackends(pool, book.health, now),
       wire: { client: readWire(tallies.clients), backend: readWire(tallies.backends) },
     });
   }
@@ -360,7 +360,7 @@ export function createApp(
     secureBackends: (next) => backends.secure(backendTls(settings, next)),
     ledger() {
       let upstreamStreams = 0;
-      for (const backend of pool.backends) upstreamStreams += backend.inFlight;
+      for (const backend of pool.backends) upstreamStreams += pool.inFlightOf(backend.id);
       return {
         calls: listener.openCalls,
         clients: listener.connections,

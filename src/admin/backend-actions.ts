@@ -8,7 +8,7 @@ export const backendActions = ['park', 'unpark', 'drain', 'lost'] as const satis
 
 /** What the actions act on. */
 export interface ActionParts {
-  readonly pool: Pick<UpstreamPool, 'backends' | 'drain' | 'resume' | 'lose'>;
+  readonly pool: Pick<UpstreamPool, 'backends' | 'inFlightOf' | 'drain' | 'resume' | 'lose'>;
   readonly health: Pick<Health, 'of'>;
   /** Parks and releases by hand are told as all others are. */
   readonly onHealthChange: (change: HealthChange) => void;

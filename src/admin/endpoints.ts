@@ -110,8 +110,8 @@ function showMetrics({ metrics }: AdminState): Answer {
 
 function describeReadiness(state: AdminState): Answer {
   if (state.draining()) return { status: 503, body: { status: 'draining' } };
-  // One that drains takes no calls; parks do not count (contract).
-  const up = state.pool.backends.filter((backend) => backend.phase === 'serving' && isUp(backend)).length;
+  // Parks do not count, nor do drains: sessions' calls go there still (contract, Admin HTTP).
+  const up = state.pool.backends.filter(isUp).length;
   return up > 0
     ? { status: 200, body: { status: 'ready', connected_backends: up } }
     : { status: 503, body: { status: 'no backend has a live connection' } };
@@ -123,7 +123,8 @@ function rowsOf(backends: readonly UpstreamBackend[], state: AdminState): Backen
   return backends.map((backend) => {
     const stats = state.health.of(backend.id).stats(now);
     const past = state.history.look({ backend, stats }, now);
-    return describeBackend(backend, stats, past, sources.get(backend.id) ?? null, now);
+    const row = describeBackend(backend, stats, past, sources.get(backend.id) ?? null, now);
+    return { ...row, in_flight: state.pool.inFlightOf(backend.id) };
   });
 }
 

@@ -134,6 +134,10 @@ export function createBackends(
       const change = book.health.forget(id, clock.now());
       if (change !== null) book.onChange(change);
     },
+    onPhase(id) {
+      const backend = pool.get(id);
+      if (backend !== undefined) watches?.look(backend);
+    },
   });
   sources.onChange((specs) => {
     pool.apply(specs);
@@ -201,7 +205,7 @@ export function createBackends(
     if ((registered.get(name)?.generation ?? generation) !== generation || isElsewhere(name)) return;
     const detail = `its registration was lost: ${why}`;
     events.tell('warn', { backend: name, event: 'registration_lost' }, `backend ${name}: ${detail}`);
-    pool.lose(backendId(name), detail);
+    pool.lose(backendId(name), detail, 'newest');
     registered.delete(name);
     putRegistered();
   }

@@ -1,6 +1,7 @@
 import type { BackendHealth, HealthChange } from '../balance/health-types.js';
 import type { BackendId } from '../grpc/backend-id.js';
 import type { BackendTls } from '../upstream/connect.js';
+import { formatEndpoint } from '../upstream/endpoint.js';
 import { watchOf } from '../upstream/health-stream.js';
 import { createHealthWatch, type HealthWatch, type HealthWord } from '../upstream/health-watch.js';
 import type { UpstreamBackend } from '../upstream/types.js';
@@ -23,15 +24,19 @@ export interface WatchesOptions {
 export interface HealthWatches {
   /** The set of backends is this. */
   follow(backends: readonly UpstreamBackend[]): void;
+  /** Of the set, this one was drained, or its drain was taken back. */
+  look(backend: UpstreamBackend): void;
   /** It has been connected to anew. */
   renew(id: BackendId): void;
   stop(): void;
 }
 
 export function createHealthWatches(options: WatchesOptions, { clock, alarms, random }: Ports): HealthWatches {
-  const watches = new Map<BackendId, HealthWatch>();
+  const watches = new Map<BackendId, { readonly backend: UpstreamBackend; watch: HealthWatch | null }>();
+  let stopped = false;
 
-  function start(id: BackendId, backend: UpstreamBackend): void {
+  function start(backend: UpstreamBackend): HealthWatch {
+    const { id } = backend;
     const watch = createHealthWatch({
       open: watchOf(backend.endpoint, backend.host, options.service, options.tls),
       clock,
@@ -41,8 +46,8 @@ export function createHealthWatches(options: WatchesOptions, { clock, alarms, ra
       backoffMax: options.backoffMax,
       onWord: (word) => hear(id, word),
     });
-    watches.set(id, watch);
     watch.start();
+    return watch;
   }
 
   function hear(id: BackendId, word: HealthWord): void {
@@ -55,20 +60,47 @@ export function createHealthWatches(options: WatchesOptions, { clock, alarms, ra
     if (change !== null) options.onHealthChange(change);
   }
 
+  function end(id: BackendId): void {
+    watches.get(id)?.watch?.stop();
+    watches.delete(id);
+  }
+
+  /** What was said at another address was about another process. */
+  function move(before: UpstreamBackend, { id, endpoint }: UpstreamBackend): void {
+    if (formatEndpoint(before.endpoint) === formatEndpoint(endpoint)) return;
+    const change = options.health(id).unchecked();
+    if (change !== null) options.onHealthChange(change);
+  }
+
+  /** One that drains is not asked: its server could not end while a Watch is open. What it said stands. */
+  function look(backend: UpstreamBackend): void {
+    if (stopped) return;
+    const { id } = backend;
+    let known = watches.get(id);
+    if (known === undefined || known.backend !== backend) {
+      end(id);
+      if (known !== undefined) move(known.backend, backend);
+      known = { backend, watch: null };
+      watches.set(id, known);
+    }
+    if (backend.phase === 'serving') known.watch ??= start(backend);
+    else {
+      known.watch?.stop();
+      known.watch = null;
+    }
+  }
+
   return {
     follow(backends) {
-      const wanted = new Map(backends.filter(({ phase }) => phase === 'serving').map((one) => [one.id, one]));
-      for (const [id, watch] of watches) {
-        if (wanted.has(id)) continue;
-        watch.stop();
-        watches.delete(id);
-      }
-      for (const [id, backend] of wanted) if (!watches.has(id)) start(id, backend);
+      const wanted = new Set(backends.map(({ id }) => id));
+      for (const id of watches.keys()) if (!wanted.has(id)) end(id);
+      for (const backend of backends) look(backend);
     },
-    renew: (id) => watches.get(id)?.renew(),
+    look,
+    renew: (id) => watches.get(id)?.watch?.renew(),
     stop() {
-      for (const watch of watches.values()) watch.stop();
-      watches.clear();
+      stopped = true;
+      for (const id of watches.keys()) end(id);
     },
   };
 }

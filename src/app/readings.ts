@@ -2,18 +2,18 @@ import { stateOf } from '../admin/backend-state.js';
 import type { HealthView } from '../balance/types.js';
 import { WireTally } from '../http2/wire-tally.js';
 import type { BackendReading, WireReading } from '../proxy/meters.js';
-import type { UpstreamBackend } from '../upstream/types.js';
+import type { UpstreamPool } from '../upstream/types.js';
 
 /** What the metrics tell of each backend there is. @param now clock milliseconds */
 export function readBackends(
-  backends: readonly UpstreamBackend[],
+  pool: Pick<UpstreamPool, 'backends' | 'inFlightOf'>,
   health: HealthView,
   now: number,
 ): readonly BackendReading[] {
-  return backends.map((backend) => {
-    const { id, name, inFlight, queued, connections } = backend;
+  return pool.backends.map((backend) => {
+    const { id, name, queued, connections } = backend;
     const state = stateOf(backend, { standing: health.standing(id, now) });
-    return { name, state, inFlight, queued, connections };
+    return { name, state, inFlight: pool.inFlightOf(id), queued, connections };
   });
 }
 

@@ -26,6 +26,8 @@ export interface RegistryLimits {
    * it: a cancel looks like a leave until the RST_STREAM comes, in the same packet or soon after it.
    */
   readonly resetGrace: number;
+  /** From `leaving` to the end of a stream that stays open: nothing can come of it, and it holds a place. */
+  readonly leftGrace: number;
 }
 
 export const defaultRegistryLimits: RegistryLimits = {
@@ -34,6 +36,7 @@ export const defaultRegistryLimits: RegistryLimits = {
   registrationTimeout: 10_000,
   heartbeatInterval: 5000,
   resetGrace: 100,
+  leftGrace: 10_000,
 };
 
 const heartbeatsMissed = 3;
@@ -72,6 +75,7 @@ class Registrations implements Registry {
   private readonly registrationDue = new Map<StreamId, number>();
   private readonly heartbeatDue = new Map<StreamId, number>();
   private readonly statusDue = new Map<StreamId, number>();
+  private readonly leftDue = new Map<StreamId, number>();
   private generation = 0;
   private decisions: RegistryDecision[] = [];
 
@@ -81,7 +85,7 @@ class Registrations implements Registry {
 
   get wakeAt(): number | null {
     let first = Number.POSITIVE_INFINITY;
-    for (const map of [this.registrationDue, this.heartbeatDue, this.statusDue]) {
+    for (const map of [this.registrationDue, this.heartbeatDue, this.statusDue, this.leftDue]) {
       const [due] = map.values();
       if (due !== undefined && due < first) first = due;
     }
@@ -150,7 +154,7 @@ class Registrations implements Registry {
         return;
       case 'registered':
         if (stream.heartbeats) this.heard(id, env.now);
-        this.receiveLater(id, stream.backend, message);
+        this.receiveLater(id, stream.backend, message, env.now);
         return;
       case 'finishing':
         // Nothing can follow END_STREAM.
@@ -217,7 +221,7 @@ class Registrations implements Registry {
     return stream?.phase === 'registered' ? stream.backend.generation : null;
   }
 
-  private receiveLater(id: StreamId, backend: RegisteredBackend, message: RegistryMessage): void {
+  private receiveLater(id: StreamId, backend: RegisteredBackend, message: RegistryMessage, now: number): void {
     switch (message.kind) {
       case 'registration':
         this.reject(id, `this stream has registered ${backend.name}; send an update, or open another stream`);
@@ -230,6 +234,7 @@ class Registrations implements Registry {
       case 'leaving':
         this.release(id, backend);
         this.streams.set(id, { phase: 'left' });
+        this.leftDue.set(id, now + this.limits.leftGrace);
         this.decisions.push({ type: 'drain', backend, why: 'it said that it is leaving' });
         this.decisions.push({ type: 'reply', stream: id, reply: { kind: 'left' } });
         return;
@@ -321,9 +326,11 @@ class Registrations implements Registry {
   }
 
   private endFinished(now: number): void {
-    for (const [id, due] of this.statusDue) {
-      if (due > now) break;
-      this.end(id, Status.OK, '');
+    for (const map of [this.statusDue, this.leftDue]) {
+      for (const [id, due] of map) {
+        if (due > now) break;
+        this.end(id, Status.OK, '');
+      }
     }
   }
 
@@ -348,6 +355,7 @@ class Registrations implements Registry {
     this.streams.delete(id);
     this.registrationDue.delete(id);
     this.statusDue.delete(id);
+    this.leftDue.delete(id);
   }
 
   /** The name is free, and no heartbeat is waited for. */

@@ -23,6 +23,8 @@ export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly drainTimeout: number;
   /** A backend that was removed is gone: what went on there has ended. */
   readonly onGone?: (id: BackendId) => void;
+  /** It was drained, or its drain was taken back. */
+  readonly onPhase?: (id: BackendId) => void;
 }
 
 /** A pool whose connections are real. */
@@ -36,6 +38,8 @@ interface Member {
   readonly backend: Backend;
   /** It is no longer wanted: gone when what goes on there has ended. */
   removed: boolean;
+  /** By hand: holds whatever the specs say, but for its removal. */
+  drained: boolean;
   overdueAt: AlarmHandle | null;
 }
 
@@ -65,6 +69,8 @@ export function createUpstreamPool(
   const members = new Set<Member>();
   /** By id, in the order of the specs; those that were removed come last. */
   const byId = new Map<BackendId, Member>();
+  /** By id, what another of the same id has replaced and has not left yet. */
+  const replaced = new Map<BackendId, Set<Member>>();
   const generations = new Map<BackendId, Generation>();
   let backends: readonly Backend[] = [];
   let started = false;
@@ -72,7 +78,7 @@ export function createUpstreamPool(
   let stopped: Promise<void> | null = null;
   let onAllStopped: (() => void) | null = null;
 
-  function add(spec: BackendSpec, generation: Generation): Member {
+  function add(spec: BackendSpec, generation: Generation, drained: boolean): Member {
     const backend = new Backend(
       spec,
       limits,
@@ -80,9 +86,10 @@ export function createUpstreamPool(
       () => onStopped(member),
       generation,
     );
-    const member: Member = { backend, removed: false, overdueAt: null };
+    const member: Member = { backend, removed: false, drained, overdueAt: null };
     members.add(member);
-    if (started) backend.start();
+    if (drained) leave(member);
+    else if (started) backend.start();
     return member;
   }
 
@@ -100,13 +107,34 @@ export function createUpstreamPool(
     const { backend } = member;
     forgetOverdue(member);
     if (member.removed || stopping) members.delete(member);
-    if (member.removed && byId.get(backend.id) === member) {
+    if (member.removed && byId.get(backend.id) !== member) unlist(member);
+    else if (member.removed) {
       byId.delete(backend.id);
-      if (generations.size < remembered) generations.set(backend.id, backend.generation);
+      remember(backend);
       list();
       options.onGone?.(backend.id);
     }
     if (members.size === 0) onAllStopped?.();
+  }
+
+  function replace(member: Member): void {
+    const { id } = member.backend;
+    const others = replaced.get(id);
+    if (others === undefined) replaced.set(id, new Set([member]));
+    else others.add(member);
+  }
+
+  function unlist(member: Member): void {
+    const { id } = member.backend;
+    const others = replaced.get(id);
+    if (others?.delete(member) && others.size === 0) replaced.delete(id);
+  }
+
+  /** Of many names that left, those that left last are remembered. */
+  function remember({ id, generation }: Backend): void {
+    generations.set(id, generation);
+    const [oldest] = generations.keys();
+    if (generations.size > remembered && oldest !== undefined) generations.delete(oldest);
   }
 
   function forgetOverdue(member: Member): void {
@@ -132,6 +160,7 @@ export function createUpstreamPool(
         known.backend.update(spec);
         if (known.removed) {
           known.removed = false;
+          known.drained = false;
           forgetOverdue(known);
           known.backend.resume();
         }
@@ -139,8 +168,10 @@ export function createUpstreamPool(
       }
       const generation = known?.backend.generation ?? generations.get(spec.id) ?? 0;
       generations.delete(spec.id);
-      byId.set(spec.id, add(spec, generation));
-      if (known !== undefined) leaving.push(known);
+      byId.set(spec.id, add(spec, generation, known !== undefined && known.drained && !known.removed));
+      if (known === undefined) continue;
+      replace(known);
+      leaving.push(known);
     }
     for (const [id, member] of before) {
       byId.set(id, member);
@@ -190,19 +221,30 @@ export function createUpstreamPool(
     },
     drain(id) {
       const member = byId.get(id);
-      if (member !== undefined) leave(member);
-      return member !== undefined;
+      if (member === undefined) return false;
+      member.drained = true;
+      leave(member);
+      options.onPhase?.(id);
+      return true;
     },
     resume(id) {
       const member = byId.get(id);
       if (member === undefined || member.removed) return false;
+      member.drained = false;
       forgetOverdue(member);
       member.backend.resume();
+      options.onPhase?.(id);
       return true;
     },
-    lose(id, detail) {
+    inFlightOf(id) {
+      let count = byId.get(id)?.backend.inFlight ?? 0;
+      for (const { backend } of replaced.get(id) ?? []) count += backend.inFlight;
+      return count;
+    },
+    lose(id, detail, whom = 'all') {
       const member = byId.get(id);
       member?.backend.lose(detail);
+      if (whom === 'all') for (const { backend } of [...(replaced.get(id) ?? [])]) backend.lose(detail);
       return member !== undefined;
     },
     stop(graceMs) {

@@ -141,6 +141,7 @@ export function createBackendSources(
       resolver.stop();
       watched.delete(name);
       resolved.delete(name);
+      answered.delete(name);
     }
     for (const { name, target, where } of entries) {
       if (where.kind !== 'name') continue;
@@ -151,6 +152,8 @@ export function createBackendSources(
       watched.set(name, { where, resolver });
       if (running) resolver.start();
     }
+    // The one that was waited for may be wanted no more.
+    tellAnswered();
   }
 
   function watch(name: string, target: string, where: Watched['where']): Resolver {
@@ -175,6 +178,10 @@ export function createBackendSources(
 
   function noteAnswer(name: string): void {
     answered.add(name);
+    tellAnswered();
+  }
+
+  function tellAnswered(): void {
     if ([...watched.keys()].every((one) => answered.has(one))) onAnswered?.();
   }
 

@@ -9,6 +9,13 @@ export type Endpoint =
 /** One connection's life: a backend that comes back is a new generation (D15, D19). Counts from 1 per backend; 0 is none yet. */
 export type Generation = number;
 
+/** What the loss of a connection is judged by. */
+export interface ConnectionLife {
+  readonly generation: Generation;
+  /** Taken out of service (GOAWAY, drain, spare), or lost while a newer one is up: its loss says nothing of the backend. */
+  readonly superseded: boolean;
+}
+
 /** A stream and its connection. */
 export interface OpenedStream {
   readonly stream: Http2Stream;
@@ -71,6 +78,8 @@ export interface UpstreamBackend {
   readonly nextConnectAt: number | null;
   /** The hot path: a stream now, or null where the caller has to `wait`. Send its HEADERS in this turn. */
   tryOpen(events: StreamEvents): OpenedStream | null;
+  /** Of a connection whose socket is not closed yet; null: it is not known. Asked when one is lost. */
+  lifeOf(connection: Http2Connection): ConnectionLife | null;
   /**
    * Queues, first come, first served; asks for a connection where none is under way. Never calls back synchronously.
    * The queue's limit is kept by `link`: whoever picks passes over a backend that is `full`.
@@ -124,6 +133,8 @@ export interface UpstreamPool {
   /** In the order of the specs, those that are leaving included; another array whenever one is added or gone. */
   readonly backends: readonly UpstreamBackend[];
   get(id: BackendId): UpstreamBackend | undefined;
+  /** Streams open there, those at an address that it had before included. */
+  inFlightOf(id: BackendId): number;
   /**
    * Calls back once, at the end of the turn in which a backend's connection comes up or its full queue has a place again: for
    * calls that wait until they can be placed (waitForReady). First come, first served, and no more are called than there may
@@ -139,12 +150,19 @@ export interface UpstreamPool {
    * address is another backend of the same name. Ids are distinct.
    */
   apply(specs: readonly BackendSpec[]): void;
-  /** It is picked no more and keeps what it has until that ends; a session's calls still go there. False: it is not known. */
+  /**
+   * It is picked no more and keeps what it has until that ends; a session's calls still go there. Holds until it is resumed or
+   * removed, at another address too. False: it is not known.
+   */
   drain(id: BackendId): boolean;
   /** Takes a drain back. False: it is not known, or was removed. */
   resume(id: BackendId): boolean;
-  /** Its connections end in this turn, and it is connected to anew. False: it is not known. */
-  lose(id: BackendId, detail: string): boolean;
+  /**
+   * Its connections end in this turn, and it is connected to anew. False: it is not known.
+   *
+   * @param whom [all] `newest`: not those at an address that it had before, where another process may be
+   */
+  lose(id: BackendId, detail: string, whom?: 'newest' | 'all'): boolean;
   /** Lets open streams end, takes no new ones; resolves when all connections are closed, at the latest after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }

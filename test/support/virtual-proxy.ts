@@ -240,6 +240,7 @@ export class VirtualProxy {
     return {
       backends,
       get: (id) => backends.find((backend) => backend.id === id),
+      inFlightOf: (id) => backends.find((backend) => backend.id === id)?.inFlight ?? 0,
       onceRoom: (listener) => this.roomWaiters.add(listener),
       forget: (listener) => this.roomWaiters.forget(listener),
       start: () => {

@@ -34,6 +34,7 @@ export function backend(rest: Partial<UpstreamBackend> = {}): UpstreamBackend {
     lastError: null,
     nextConnectAt: null,
     tryOpen: unused,
+    lifeOf: unused,
     wait: unused,
     cancel: unused,
     ...rest,
@@ -64,6 +65,8 @@ export class World implements AdminState {
   /** Clock milliseconds. */
   time = 1000;
   isDraining = false;
+  /** Streams open at an address that a backend had before. */
+  atOldAddress = 0;
   /** Ids that no source names. */
   readonly removed = new Set<BackendId>();
   readonly health: Health = createHealth(defaultHealth);
@@ -87,6 +90,7 @@ export class World implements AdminState {
       get backends() {
         return world.backends;
       },
+      inFlightOf: (id) => (world.backends.find((one) => one.id === id)?.inFlight ?? 0) + world.atOldAddress,
       drain: (id) => this.order(`drain ${id}`, id, { phase: 'leaving' }),
       resume: (id) => (this.removed.has(id) ? false : this.order(`resume ${id}`, id, { phase: 'serving' })),
       lose: (id, detail) =>

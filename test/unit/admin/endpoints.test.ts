@@ -24,11 +24,18 @@ test('/readyz is 503 while no backend has a live connection', () => {
   expect(ask('/readyz', new World([full]))).toEqual(message);
 });
 
-test('ADM-20: parks do not count for /readyz, a backend that drains does not either', () => {
+test('ADM-20: parks do not count for /readyz, nor do drains while a connection is up', () => {
   const world = new World();
   world.health.of(backend().id).park(null, world.time);
   expect(ask('/readyz', world).status).toBe(200);
-  expect(ask('/readyz', new World([backend({ phase: 'leaving' })])).status).toBe(503);
+  expect(ask('/readyz', new World([backend({ phase: 'leaving' })])).status).toBe(200);
+  expect(ask('/readyz', new World([backend({ phase: 'left', connections: 0 })])).status).toBe(503);
+});
+
+test('/backends counts the streams at an address that a backend had before', () => {
+  const world = new World([backend({ inFlight: 2 })]);
+  world.atOldAddress = 3;
+  expect(ask('/backends', world).body).toMatchObject({ backends: [{ in_flight: 5 }] });
 });
 
 test('/readyz is 503 while draining, though backends are up', () => {

@@ -181,14 +181,26 @@ describe('the end of a stream', () => {
       registry.register(1, { heartbeats: true });
       expect(registry.send(1, leaving)).toEqual(['drain b1 1: it said that it is leaving', '1 left']);
       expect(registry.size).toBe(0);
-      expect(registry.wakeIn).toBeNull();
+      expect(registry.wakeIn).toBe(10_000);
       expect(registry.send(1, leaving)).toEqual([]);
       expect(registry.send(1, heartbeat)).toEqual([]);
       expect(how === 'finished' ? registry.finish(1) : registry.break(1, how)).toEqual(
         how === 'finished' ? ['1 ends 0 '] : [],
       );
+      expect(registry.wakeIn).toBeNull();
     },
   );
+
+  it('REG-03: a stream that stays open after `leaving` ends OK in 10 s, and its place is free', () => {
+    const registry = new ScriptedRegistry({ maxStreams: 1 });
+    registry.register(1, { heartbeats: true });
+    registry.send(1, leaving);
+    expect(registry.wake(9999)).toEqual([]);
+    registry.send(1, heartbeat);
+    expect(registry.wake(1)).toEqual(['1 ends 0 ']);
+    expect(registry.wakeIn).toBeNull();
+    expect(registry.register(2)).toEqual(['put b1 2 new', '2 registered 2']);
+  });
 
   it('REG-03: who has left cannot come back on that stream; nonsense on it ends it and drains nobody again', () => {
     const registry = new ScriptedRegistry();
