@@ -54,7 +54,8 @@ export interface Blame {
 
 const success: Verdict = { kind: 'success', counts: true };
 const answeredOnly: Verdict = { kind: 'success', counts: false };
-const neutral: Verdict = { kind: 'neutral', waited: false };
+/** Also of whatever ends at an address that its backend has left. */
+export const neutral: Verdict = { kind: 'neutral', waited: false };
 const abandoned: Verdict = { kind: 'neutral', waited: true };
 const statusFailure: Verdict = { kind: 'failure', cause: 'status' };
 const timeout: Verdict = { kind: 'failure', cause: 'timeout' };
@@ -93,6 +94,7 @@ export function createBlame(settings: BlameSettings): Blame {
  * | RESOURCE_EXHAUSTED bare | success: may be a message's size |
  * | a reset, HTTP/2 broken on the stream, a lost connection | failure of the transport |
  * | a reset with CANCEL or REFUSED_STREAM, GOAWAY | neutral: orderly |
+ * | a lost connection that was out of service, as after GOAWAY, or not the newest | neutral: the backend has gone on |
  * | ended by us | neutral |
  */
 export function judgeHealth(
@@ -111,6 +113,7 @@ export function judgeHealth(
       return transportFailure;
     case 'declined':
     case 'goaway':
+    case 'outlived':
     case 'own':
       return neutral;
     default:

@@ -42,6 +42,7 @@ const goneAway: WireSign = { kind: 'goaway' };
 const reset: WireSign = { kind: 'reset' };
 const broken: WireSign = { kind: 'broken' };
 const lost: WireSign = { kind: 'lost' };
+const outlived: WireSign = { kind: 'outlived' };
 const own: WireSign = { kind: 'own' };
 
 /** The commonest end, made once. */
@@ -141,13 +142,14 @@ export function judgeMissingTrailers(): AttemptEnd {
  * Judges a stream that was reset, refused or lost (PRX-18, CON-05, CON-14).
  *
  * @param answered response headers have come: whatever the peer says now, it has processed the call
+ * @param superseded the connection was not its backend's newest, or served no more: its loss says nothing of the backend
  */
-export function judgeStreamEnd(end: WireEnd, answered = false): AttemptEnd {
-  const verdict = judgeWireEnd(end);
+export function judgeStreamEnd(end: WireEnd, answered = false, superseded = false): AttemptEnd {
+  const verdict = judgeWireEnd(end, superseded ? outlived : lost);
   return answered ? { ...verdict, reach: 'processed' } : verdict;
 }
 
-function judgeWireEnd(end: WireEnd): AttemptEnd {
+function judgeWireEnd(end: WireEnd, loss: WireSign): AttemptEnd {
   switch (end.kind) {
     case 'reset': {
       const detail = `the backend reset the stream with ${resetCodeName(end.code)}`;
@@ -174,7 +176,7 @@ function judgeWireEnd(end: WireEnd): AttemptEnd {
       );
     case 'lost': {
       const detail = `the connection to the backend was lost: ${end.detail}`;
-      return ended(Status.UNAVAILABLE, detail, end.flushed ? 'processed' : 'unsent', 'loss', lost);
+      return ended(Status.UNAVAILABLE, detail, end.flushed ? 'processed' : 'unsent', 'loss', loss);
     }
     default:
       return end satisfies never;
@@ -184,6 +186,12 @@ function judgeWireEnd(end: WireEnd): AttemptEnd {
 /** No backend could be picked or connected (A6, Transparent retries; D12): an ordinary failure, the policy decides. */
 export function unplacedEnd(detail: string): AttemptEnd {
   return ended(Status.UNAVAILABLE, detail, 'unplaced', 'proxy', own);
+}
+
+/** D35: its backend was removed or drained, and the time that calls had there is over. */
+export function overdueEnd(backend: string): AttemptEnd {
+  const detail = `backend ${backend} is leaving, and the call did not end within --drain-timeout`;
+  return { ...unplacedEnd(detail), reach: 'dropped', reason: 'drain_timeout' };
 }
 
 /** 429 with a `retry-after` asks for patience; without one it is as much an outage as 503 (D21). */

@@ -47,6 +47,8 @@ export type WireSign =
   | { readonly kind: 'broken' }
   /** The connection was lost under it. */
   | { readonly kind: 'lost' }
+  /** So too, but the connection had been taken out of service before, or a newer one of its backend is up. */
+  | { readonly kind: 'outlived' }
   /** Ended by this proxy: nobody could be picked or connected, dropped, over a limit of ours. */
   | { readonly kind: 'own' };
 

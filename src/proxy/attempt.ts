@@ -1,10 +1,11 @@
-import type { Unended } from '../balance/blame.js';
+import { neutral, type Unended } from '../balance/blame.js';
 import type { BackendHealth, Mark } from '../balance/health-types.js';
 import {
   judgeHeaders,
   judgeMissingTrailers,
   judgeStreamEnd,
   judgeTrailers,
+  overdueEnd,
   statedTrailers,
   unplacedEnd,
 } from '../grpc/attempt-end.js';
@@ -26,34 +27,11 @@ import {
 import type { AttemptCause, AttemptId } from '../policy/types.js';
 import type { ReplayReader } from '../replay/types.js';
 import type { UpstreamBackend } from '../upstream/types.js';
+import type { AttemptOwner } from './attempt-owner.js';
 import type { HedgeTrigger, MeteredAttempt, MethodIndex } from './meters.js';
 import type { ProxyParts } from './parts.js';
 import { PlaceSearch, type PlaceSeeker, type PlaceWish } from './place-search.js';
 import { SliceQueue } from './slice-queue.js';
-
-/** What an attempt asks of its call. Each call is made inside an event of the wire; none throws. */
-export interface AttemptOwner {
-  /** A stream is open: send the request's HEADERS and what is kept of its bytes. */
-  attemptOpened(attempt: Attempt): void;
-  /** Response headers that are not Trailers-Only are in `attempt.initial`. */
-  attemptAnswered(attempt: Attempt): void;
-  /** Offers response bytes to the client; returns how many were taken. */
-  attemptOffers(chunk: Uint8Array, start: number, end: number): number;
-  /** Its request stream has room again. */
-  attemptWritable(attempt: Attempt): void;
-  /** Backends that it should leave to the call's other attempts, where it can. */
-  avoidedBy(attempt: Attempt): readonly BackendId[];
-  /** It is over, `attempt.end` says how, and all that it answered has been passed on. */
-  attemptEnded(attempt: Attempt): void;
-  /** It answered with a message of `bytes`, more than the call accepts; what came before has been passed on (CFG-86). */
-  attemptOverweight(attempt: Attempt, bytes: number): void;
-  /** Its answer's header list was over our limit: the call ends RESOURCE_EXHAUSTED (CON-13). */
-  attemptTooLarge(attempt: Attempt): void;
-  /** A defect of ours was thrown. */
-  attemptFailed(error: unknown): void;
-  /** Of the first `bytes` of the request, those of messages, without their prefixes. */
-  messageBytes(bytes: number): number;
-}
 
 /** What an attempt is started with. */
 export interface AttemptFacts extends PlaceWish {
@@ -69,12 +47,6 @@ export interface AttemptFacts extends PlaceWish {
   readonly avoid: readonly BackendId[];
   /** Bytes of one message of the answer; null: no limit. */
   readonly responseLimit: number | null;
-}
-
-/** D35: its backend was removed or drained, and the time that calls had there is over. */
-function overdueEnd(backend: string): AttemptEnd {
-  const detail = `backend ${backend} is leaving, and the call did not end within --drain-timeout`;
-  return { ...unplacedEnd(detail), reach: 'dropped', reason: 'drain_timeout' };
 }
 
 /** One attempt of a call: a place at a backend, then a stream there. Reads the wire; decides nothing. */
@@ -99,6 +71,8 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   /** The backend's own trailers, or its Trailers-Only answer; null where it gave none. */
   trailers: readonly MetadataField[] | null = null;
   end: AttemptEnd | null = null;
+  /** Of the connection, where that was lost under it; else 0. */
+  lostGeneration = 0;
   /** Ended by us. */
   cancelled = false;
   /** The same, as the deadline had passed. */
@@ -308,11 +282,28 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
         this.owner.attemptTooLarge(this);
         return;
       }
-      if (end.kind === 'lost' && this.backend?.overdue) this.settle(overdueEnd(this.backend.name));
+      if (end.kind === 'lost') this.lost(end);
       else this.settle(judgeStreamEnd(end, this.initial !== null));
     } catch (error) {
       this.owner.attemptFailed(error);
     }
+  }
+
+  private lost(end: StreamEnd): void {
+    const { backend, connection } = this;
+    if (backend?.overdue) {
+      this.settle(overdueEnd(backend.name));
+      return;
+    }
+    const life = connection === null ? null : (backend?.lifeOf(connection) ?? null);
+    this.lostGeneration = life?.generation ?? backend?.generation ?? 0;
+    this.settle(judgeStreamEnd(end, this.initial !== null, life?.superseded ?? false));
+  }
+
+  /** Another is what its backend's name stands for by now, at another address: what ends here says nothing of that one. */
+  private get replaced(): boolean {
+    const { backend, parts } = this;
+    return backend !== null && backend.phase !== 'serving' && parts.pool.get(backend.id) !== backend;
   }
 
   /** MeteredAttempt. */
@@ -334,6 +325,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
 
   private answered(): void {
     this.answeredAt = this.parts.clock.now();
+    if (this.replaced) return;
     const change = this.health?.answered(this.mark, this.answeredAt) ?? null;
     if (change !== null) this.parts.onHealthChange(change);
   }
@@ -346,7 +338,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     const answered = answeredAt >= 0;
     const silent = (answered ? answeredAt : this.endedAt) - this.sentAt;
     const owed = this.requestEnded ? this.endedAt - this.requestEndedAt : -1;
-    const verdict = parts.blame.judge(end, this.path, silent, owed, answered);
+    const verdict = this.replaced ? neutral : parts.blame.judge(end, this.path, silent, owed, answered);
     const change = health.ended(this.mark, verdict, this.endedAt, silent);
     if (change !== null) parts.onHealthChange(change);
   }

@@ -33,8 +33,8 @@ export class CallLosses {
    * @param terminated the client has response headers of the attempt
    * @param siblings other attempts are in flight
    */
-  open(attempt: Attempt, { id, generation }: UpstreamBackend, terminated: boolean, siblings: boolean): CallLoss {
-    const loss = this.book.open(id, generation, decodeMessage(attempt.end?.message ?? ''));
+  open(attempt: Attempt, { id }: UpstreamBackend, terminated: boolean, siblings: boolean): CallLoss {
+    const loss = this.book.open(id, attempt.lostGeneration, decodeMessage(attempt.end?.message ?? ''));
     if (terminated) loss.settle('terminated');
     else {
       this.waiting ??= [];

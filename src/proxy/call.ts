@@ -9,7 +9,8 @@ import type { AttemptId, CallEvent, CallPolicy, CommitCause, Decision, Placement
 import type { ReplayBudget } from '../replay/types.js';
 import type { UpstreamBackend } from '../upstream/types.js';
 import { initialAnswer } from './answer.js';
-import { Attempt, type AttemptOwner } from './attempt.js';
+import { Attempt } from './attempt.js';
+import type { AttemptOwner } from './attempt-owner.js';
 import { authorityFor } from './authority.js';
 import { avoidedAmong } from './avoided.js';
 import { type EndingCall, endCall } from './call-end.js';

@@ -21,7 +21,7 @@ export const lossOutcomes = [
 /** One loss of a backend, for the log (D34): told when the outcome of each attempt is known. */
 export interface LossRecord {
   readonly backend: BackendId;
-  /** Of the newest connection that had come up when it was lost. */
+  /** Of the connection that was lost. */
   readonly generation: number;
   readonly detail: string;
   readonly attempts: number;

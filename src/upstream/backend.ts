@@ -1,5 +1,5 @@
 import type { BackendId } from '../grpc/backend-id.js';
-import type { StreamEvents } from '../http2/types.js';
+import type { Http2Connection, StreamEvents } from '../http2/types.js';
 import type { Turn } from '../runtime/ports.js';
 import { type ConnectionLimits, ConnectionSet, type ConnectionSetOwner } from './connection-set.js';
 import { authorityOf, formatEndpoint } from './endpoint.js';
@@ -7,6 +7,7 @@ import type { Dial } from './link.js';
 import type {
   BackendChange,
   BackendSpec,
+  ConnectionLife,
   Endpoint,
   Generation,
   OpenedStream,
@@ -129,6 +130,10 @@ export class Backend implements UpstreamBackend {
   tryOpen(events: StreamEvents): OpenedStream | null {
     // Room that is left while somebody waits is theirs: this may be asked between a stream's end and `onRoom`.
     return this.queue.size > 0 ? null : this.set.open(events);
+  }
+
+  lifeOf(connection: Http2Connection): ConnectionLife | null {
+    return this.set.lifeOf(connection);
   }
 
   wait(waiter: StreamWaiter): void {

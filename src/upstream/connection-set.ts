@@ -5,9 +5,9 @@ import { ConnectPace } from './backoff.js';
 import { calmer, type KeepaliveLimits } from './keepalive.js';
 import { type KeepaliveHome, KeepaliveWatch } from './keepalive-watch.js';
 import type { Dial } from './link.js';
-import { createSlot, type Slot } from './slot.js';
+import { createSlot, type Slot, succeeds } from './slot.js';
 import { SpareConnections } from './spare-connections.js';
-import type { BackendChange, Generation, OpenedStream } from './types.js';
+import type { BackendChange, ConnectionLife, Generation, OpenedStream } from './types.js';
 
 /** What connections are kept by. */
 export interface ConnectionLimits {
@@ -124,6 +124,11 @@ export class ConnectionSet {
     return this.hold === null || this.up.length > 0 ? null : this.hold.at;
   }
 
+  /** See UpstreamBackend. */
+  lifeOf(connection: Http2Connection): ConnectionLife | null {
+    return this.slots.find((slot) => slot.connection === connection) ?? null;
+  }
+
   // === What is asked of it ===
 
   /** A stream on the connection with the fewest, of those with room; null where none has any. */
@@ -178,7 +183,8 @@ export class ConnectionSet {
 
   /** Ends all connections now; streams are lost in this turn, with these words. */
   lose(detail: string): void {
-    for (const slot of [...this.slots]) this.cut(slot, detail);
+    // The newest first: none is up then that an older one's loss could be excused by.
+    for (const slot of [...this.slots].reverse()) this.cut(slot, detail);
   }
 
   private giveUpConnecting(why: string): void {
@@ -293,6 +299,7 @@ export class ConnectionSet {
       if (this.up.length === 0) this.owner.onNone('connect', detail);
     } else if (phase === 'up') {
       this.bury(slot);
+      slot.superseded = this.draining || this.up.some((one) => succeeds(one, slot));
       this.lastError = detail;
       this.leave(slot);
       this.report('lost', slot.generation, detail);
@@ -342,6 +349,7 @@ export class ConnectionSet {
 
   private retire(slot: Slot): void {
     slot.phase = 'retired';
+    slot.superseded = true;
     if (slot.connection?.openStreams === 0) slot.link.end();
   }
 

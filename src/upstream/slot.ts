@@ -18,6 +18,8 @@ export interface Slot {
   connection: Http2Connection | null;
   /** 0 while connecting. */
   generation: Generation;
+  /** See ConnectionLife. */
+  superseded: boolean;
   /** Clock ms. */
   upAt: number;
   /** It has served: a stream ended on it while it was well, or was open at its GOAWAY. */
@@ -38,6 +40,7 @@ export function createSlot(link: Link, timeout: AlarmHandle): Slot {
     link,
     connection: null,
     generation: 0,
+    superseded: false,
     upAt: 0,
     useful: false,
     timeout,
@@ -45,4 +48,9 @@ export function createSlot(link: Link, timeout: AlarmHandle): Slot {
     opened: 0,
     openedBefore: -1,
   };
+}
+
+/** Whether a connection is newer than the other, and well. */
+export function succeeds({ connection, generation }: Slot, older: Slot): boolean {
+  return generation > older.generation && connection?.ready === true;
 }

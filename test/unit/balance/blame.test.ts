@@ -109,6 +109,12 @@ describe('the transport', () => {
     for (const code of [7, 8]) expect(verdictOf(judgeStreamEnd({ kind: 'reset', code }))).toEqual(neutral);
   });
 
+  it('HLW-16: a lost connection that was superseded says nothing of the backend', () => {
+    for (const flushed of [true, false])
+      for (const answered of [true, false])
+        expect(verdictOf(judgeStreamEnd({ kind: 'lost', flushed, detail: 'x' }, answered, true))).toEqual(neutral);
+  });
+
   it('HEA-10: what this proxy ended is neutral', () => {
     expect(verdictOf(unplacedEnd('x'))).toEqual(neutral);
     expect(verdictOf({ ...unplacedEnd('x'), code: Status.RESOURCE_EXHAUSTED })).toEqual(neutral);
