@@ -274,6 +274,7 @@ export function createApp(
       replayHeld: replay.held,
       replayPeak: replay.peak,
       relayWaiting: relay.waiting,
+      relayExceeded: relay.exceeded,
       throttle: throttle.state,
       sessions: sessions.stats(now),
       draining,

@@ -87,6 +87,7 @@ export interface Readings {
   readonly replayHeld: number;
   readonly replayPeak: number;
   readonly relayWaiting: number;
+  readonly relayExceeded: number;
   /** Null where nothing throttles. */
   readonly throttle: { readonly milliTokens: number; readonly limits: ThrottleLimits } | null;
   readonly sessions: Pick<SessionStats, 'size' | 'outcomes'>;

@@ -19,6 +19,8 @@ const mib = 1024 * 1024;
 const most = { rss: 64 * mib, closed: 1000, factor: 5 };
 /** Below this no latency is judged: on a loaded machine it is the scheduler's (ms). */
 const p99Floor = 10;
+/** The same for answers of 1 MiB. */
+const largeFloor = 40;
 
 const rows: Row[] = [];
 /** A backend that fails is parked, which ends most of what it can do: here it is not, so that the attack goes on. */
@@ -64,6 +66,10 @@ async function judge(attack: Judged, scene: Scene, mount: (assault: Assault) => 
   expect(growth, 'bytes of memory more than before').toBeLessThan(mayTake);
   const { yardstick } = during;
   expect(during.p99, 'p99 in ms').toBeLessThan(most.factor * Math.max(p99Floor, before.p99, yardstick));
+  if (before.large > 0) {
+    expect(during.large, 'answers of 1 MiB').toBeGreaterThan(0);
+    expect(during.largeP99, 'their p99 in ms').toBeLessThan(most.factor * Math.max(largeFloor, before.largeP99));
+  }
   if (end === 'closed')
     expect(closedAfter ?? Number.POSITIVE_INFINITY, 'ms to the close').toBeLessThan(most.closed + 2 * yardstick);
   else expect(closed, 'connections closed').toBe(0);
@@ -76,14 +82,17 @@ function calm({ calls, failed, words }: Honest): readonly string[] {
 }
 
 describe('attacks by clients', () => {
-  it.each([...clientAttacks, ...tlsAttacks])('$name', async ({ flags = [], secure = false, mount, ...attack }) => {
-    const scene = await Scene.open(stage, { flags, secure, policy: 'retry' });
-    try {
-      await judge(attack, scene, mount);
-    } finally {
-      scene.close();
-    }
-  });
+  it.each([...clientAttacks, ...tlsAttacks])(
+    '$name',
+    async ({ flags = [], secure = false, large = false, mount, ...attack }) => {
+      const scene = await Scene.open(stage, { flags, secure, large, policy: 'retry' });
+      try {
+        await judge(attack, scene, mount);
+      } finally {
+        scene.close();
+      }
+    },
+  );
 });
 
 describe('a drain', () => {

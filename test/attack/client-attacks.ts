@@ -29,6 +29,8 @@ export interface ClientAttack {
   readonly says: RegExp | null;
   /** Over TLS, the honest client's calls as well. */
   readonly secure?: boolean;
+  /** The honest client has answers of 1 MiB too, as the attack is on who may have such. */
+  readonly large?: boolean;
   /** How long it goes on (ms), where not as long as others. */
   readonly lasts?: number;
   /** Bytes of memory more than before that are its due, where not those of others. */
@@ -282,7 +284,9 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'slow readers of large answers',
     end: 'held',
-    says: null,
+    says: /a client has the most bytes waiting for a peer: \d+ of \d+ in all, more than --relay-buffer-limit/,
+    flags: ['--relay-buffer-limit', '4MiB'],
+    large: true,
     async mount(assault) {
       const client = await assault.connect({ settings: [[initialWindowSize, 2 ** 31 - 1]] });
       client.connection.pause();
@@ -297,7 +301,9 @@ export const clientAttacks: readonly ClientAttack[] = [
   {
     name: 'zero windows',
     end: 'held',
-    says: null,
+    says: /a client has the most bytes waiting for a peer: \d+ of \d+ in all, more than --relay-buffer-limit/,
+    flags: ['--relay-buffer-limit', '4MiB'],
+    large: true,
     async mount(assault) {
       const client = await assault.connect({ settings: [[initialWindowSize, 0]] });
       for (let n = 0; n < 100; n += 1) client.connection.send(askLarge(n));

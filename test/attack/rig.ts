@@ -21,6 +21,9 @@ export interface Honest {
   readonly p99: number;
   /** p99 of calls to a backend of the same kind, past the proxy and the attack: what the machine itself takes. */
   readonly yardstick: number;
+  /** Answers of 1 MiB, and their p99. */
+  readonly large: number;
+  readonly largeP99: number;
 }
 
 /** For attacks by clients: calls that the good backend fails at first are retried. */
@@ -63,6 +66,8 @@ export interface SceneOptions {
   readonly policy: keyof typeof policies;
   /** Clients speak TLS. */
   readonly secure?: boolean;
+  /** The honest client has answers of 1 MiB too. */
+  readonly large?: boolean;
 }
 
 /** The built program and an honest client, each a process of its own, before a good backend. */
@@ -77,8 +82,8 @@ export class Scene {
     this.client = client;
   }
 
-  static async open(stage: Stage, { flags, policy, secure = false }: SceneOptions): Promise<Scene> {
-    const args = [policy, String(stage.yardstick), ...(secure ? [authority] : [])];
+  static async open(stage: Stage, { flags, policy, secure = false, large = false }: SceneOptions): Promise<Scene> {
+    const args = [policy, String(stage.yardstick), large ? 'large' : 'small', ...(secure ? [authority] : [])];
     const client = fork(path.join(here, 'honest.mjs'), args);
     const { cert, key } = identityFiles('server');
     const program = await serve(

@@ -214,6 +214,13 @@ export const catalogue = [
     labels: [],
     help: 'Bytes that wait for a peer (--relay-buffer-limit).',
   },
+  {
+    name: 'hedgerow_relay_buffer_exceeded_total',
+    type: 'counter',
+    unit: '',
+    labels: [],
+    help: 'Times that they went over --relay-buffer-limit, after they had been down to half of it.',
+  },
   { name: 'hedgerow_client_connections', type: 'gauge', unit: '', labels: [], help: 'Clients connected.' },
   {
     name: 'hedgerow_client_connects_total',

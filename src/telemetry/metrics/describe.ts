@@ -144,6 +144,7 @@ function describeBuffers(scene: Scene, { replayPerCall, commits }: ProgramNumber
   scene.add('hedgerow_replay_call_bytes', {}, replayPerCall);
   scene.add('hedgerow_replay_overflow_total', {}, overflows);
   scene.add('hedgerow_relay_buffer_bytes', {}, readings.relayWaiting);
+  scene.add('hedgerow_relay_buffer_exceeded_total', {}, readings.relayExceeded);
 }
 
 function describeClients(scene: Scene, counted: ProgramNumbers, { clientConnections, sessions, wire }: Readings): void {

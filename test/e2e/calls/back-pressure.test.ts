@@ -127,7 +127,7 @@ describe('A slow client', () => {
     expect(hash(call.data)).toBe(hash(frameMessage(sent)));
   });
 
-  it('--relay-buffer-limit: over it a stream gets no new window while bytes of its own wait; others have theirs', async () => {
+  it('BUF-24: --relay-buffer-limit: over it a stream gets no new window while bytes of its own wait; others have theirs', async () => {
     const {
       backend: b,
       client: c,
@@ -163,7 +163,7 @@ describe('A slow client', () => {
     expect(b.streams.map(({ raw }) => raw.end)).toEqual([{ kind: 'ended' }, { kind: 'ended' }]);
   });
 
-  it('--relay-buffer-limit: bytes of requests count as those of answers', async () => {
+  it('BUF-24: --relay-buffer-limit: bytes of requests count as those of answers', async () => {
     const {
       backend: b,
       client: c,
@@ -201,7 +201,7 @@ describe('A slow client', () => {
     await Promise.all([slow.done(), fast.done()]);
   });
 
-  it('--relay-buffer-limit: clients that do not read hold it; the answers of another come whole, and the log names who holds most', async () => {
+  it('BUF-24: --relay-buffer-limit: clients that do not read hold it; the answers of another come whole, and the log names who holds most', async () => {
     const {
       backend: b,
       client: deaf,

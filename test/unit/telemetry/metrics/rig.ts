@@ -15,6 +15,7 @@ export const idle: Readings = {
   replayHeld: 0,
   replayPeak: 0,
   relayWaiting: 0,
+  relayExceeded: 0,
   throttle: null,
   sessions: {
     size: 0,

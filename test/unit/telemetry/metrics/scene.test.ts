@@ -30,6 +30,7 @@ test('a small scene, as Prometheus gets it', async () => {
     replayHeld: 15,
     replayPeak: 30,
     relayWaiting: 7,
+    relayExceeded: 3,
     throttle: { milliTokens: 9500, limits: { maxMilliTokens: 10_000, milliTokensPerSuccess: 100 } },
     sessions: { size: 4, outcomes: { ...idle.sessions.outcomes, created: 5, expired: 1 } },
     draining: true,
