@@ -9,7 +9,7 @@ const tinyMessages = 150;
 const tiny = Buffer.concat([Buffer.of(0, 0, 0, 0, 10), Buffer.alloc(10, 't')]);
 
 describe('frames under way on streams that the proxy has reset', () => {
-  it('CON-30: a client with 100 server streams of tiny messages is killed; another client’s stream on the same backend connection goes on', async () => {
+  it('CON-32: a client with 100 server streams of tiny messages is killed; another client’s stream on the same backend connection goes on', async () => {
     const b = await backend({ name: 'b', onStream: (stream) => void stream.sendHeaders() });
     const proxy = await proxyTo([b], { flags: ['--backend-connections', '1'] });
     const [doomed, other] = [await client(proxy), await client(proxy)];
@@ -36,7 +36,7 @@ describe('frames under way on streams that the proxy has reset', () => {
     expect(proxy.changes.map(({ event }) => event)).toEqual(['connected']);
   });
 
-  it('CON-30: a client that uploads tiny messages to a call that has been answered keeps its connection', async () => {
+  it('CON-32: a client that uploads tiny messages to a call that has been answered keeps its connection', async () => {
     const { backend: b, client: c } = await one();
     b.behave((stream) => stream.trailersOnly(9));
     const call = c.call(method, { messages: ['x'], end: false });

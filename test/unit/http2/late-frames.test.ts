@@ -53,14 +53,14 @@ function tiny(streamId: number, count: number, bytes = 1): Buffer {
 }
 
 describe('what was under way on a stream that we reset costs nothing', () => {
-  it('CON-30: tiny DATA, as many as the stream had window for, and its trailers', () => {
+  it('CON-32: tiny DATA, as many as the stream had window for, and its trailers', () => {
     const peer = answered({ streamWindow: 1000 });
     peer.receive(tiny(1, 1000), headers(1, trailers, last));
     expect(peer.events()).toEqual([]);
     expect(creditsOf(peer)).toBe(left);
   });
 
-  it('CON-30: of 100 streams of one connection at once, whose other stream goes on', () => {
+  it('CON-32: of 100 streams of one connection at once, whose other stream goes on', () => {
     const peer = client();
     const other = peer.request(true);
     const streams = Array.from({ length: 100 }, () => peer.request(true));
@@ -72,7 +72,7 @@ describe('what was under way on a stream that we reset costs nothing', () => {
     expect(peer.events()).toEqual(['headers 1 2', 'data 1 "still here"']);
   });
 
-  it('CON-30: the whole answer, where none had come', () => {
+  it('CON-32: the whole answer, where none had come', () => {
     const peer = client();
     peer.connection.reset(peer.request(true), cancel);
     peer.events();
@@ -80,7 +80,7 @@ describe('what was under way on a stream that we reset costs nothing', () => {
     expect(creditsOf(peer)).toBe(left);
   });
 
-  it('CON-30: an upload, and its END_STREAM on an empty frame', () => {
+  it('CON-32: an upload, and its END_STREAM on an empty frame', () => {
     const peer = Recorder.ready('server', { floodBudget: budget });
     peer.receive(headers(1, requestLines));
     peer.connection.sendHeaders(peer.stream(1), fields(responseLines), true);
@@ -90,7 +90,7 @@ describe('what was under way on a stream that we reset costs nothing', () => {
     expect(creditsOf(peer)).toBe(left);
   });
 
-  it('CON-30: the upload of a request that was refused for its number', () => {
+  it('CON-32: the upload of a request that was refused for its number', () => {
     const peer = Recorder.ready('server', { floodBudget: budget, maxConcurrentStreams: 1 });
     peer.receive(headers(1, requestLines), headers(3, requestLines));
     peer.events();
