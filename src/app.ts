@@ -210,11 +210,16 @@ export function createApp(
     }),
     onHealthChange: book.onChange,
     sessions,
-    losses: new LossBook(turn, (loss) => {
-      meters.lost(loss);
-      records.onLoss(loss);
-      events.onLoss(loss);
-    }),
+    losses: new LossBook(
+      { turn, clock, alarms },
+      {
+        onOutcome(one) {
+          meters.lost(one);
+          records.onLoss(one);
+        },
+        onLoss: (loss) => events.onLoss(loss),
+      },
+    ),
     policyFor: (path) => methods.lookup(path),
     throttle,
     replay,

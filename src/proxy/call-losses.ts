@@ -1,8 +1,17 @@
+import type { AttemptEnd } from '../grpc/attempt-facts.js';
+import type { BackendId } from '../grpc/backend-id.js';
 import { decodeMessage } from '../grpc/percent.js';
 import type { StopReason } from '../grpc/stop-reason.js';
-import type { UpstreamBackend } from '../upstream/types.js';
-import type { Attempt } from './attempt.js';
-import type { LossBook, LossOutcome, OpenLoss } from './losses.js';
+import type { LossBook, OpenLoss } from './losses.js';
+
+/** What of an attempt tells what becomes of a lost one beside it. */
+export interface LossyAttempt {
+  /** 0: its HEADERS were not handed over: it has nothing in flight. */
+  readonly dispatched: number;
+  readonly end: AttemptEnd | null;
+  readonly cancelled: boolean;
+  readonly lostGeneration: number;
+}
 
 /** One lost attempt of a call. */
 export interface CallLoss {
@@ -13,8 +22,14 @@ export interface CallLoss {
 /** An attempt of which it is not known yet what becomes of it. */
 interface Waiting {
   readonly loss: OpenLoss;
-  /** Others were in flight: whatever is sent then, they had the call in hand. */
-  readonly siblings: boolean;
+  /** Attempts that were started before. */
+  readonly started: number;
+  /** Were in flight beside it: whatever is sent then, one that lives has the call in hand. Empty once none of them does. */
+  siblings: readonly LossyAttempt[];
+  /** The call went on. */
+  followed: boolean;
+  /** Another attempt has been sent since. */
+  resent: boolean;
 }
 
 /** What becomes of one call's attempts whose backends were lost under them (D19). */
@@ -30,38 +45,71 @@ export class CallLosses {
   /**
    * Before the machine hears of it.
    *
+   * @param attempts all of the call's
    * @param terminated the client has response headers of the attempt
-   * @param siblings other attempts are in flight
    */
-  open(attempt: Attempt, { id }: UpstreamBackend, terminated: boolean, siblings: boolean): CallLoss {
-    const loss = this.book.open(id, attempt.lostGeneration, decodeMessage(attempt.end?.message ?? ''));
+  open(attempt: LossyAttempt, backend: BackendId, attempts: readonly LossyAttempt[], terminated: boolean): CallLoss {
+    const loss = this.book.open(backend, attempt.lostGeneration, decodeMessage(attempt.end?.message ?? ''));
+    const siblings = attempts.filter((other) => other !== attempt && other.dispatched > 0 && isInFlight(other));
+    const mine: Waiting = { loss, started: attempts.length, siblings, followed: false, resent: false };
     if (terminated) loss.settle('terminated');
     else {
       this.waiting ??= [];
-      this.waiting.push({ loss, siblings });
+      this.waiting.push(mine);
     }
     return {
-      follow() {
-        if (siblings) loss.settle('absorbed');
+      follow: () => {
+        mine.followed = true;
+        // Siblings that are lost with it hear of that in this turn.
+        if (siblings.length > 0) this.book.atEndOfTurn(() => this.look(mine));
       },
     };
   }
 
   /** Another attempt has been sent: the next hedge, too, where a loss with siblings brought it forward. */
   sent(): void {
-    for (const { loss, siblings } of this.waiting ?? []) loss.settle(siblings ? 'absorbed' : 're_dispatched');
-    this.waiting = null;
-  }
-
-  /** @param placeless the last attempt found no backend */
-  over(reason: StopReason, placeless: boolean): void {
     if (this.waiting === null) return;
-    if (reason === 'client_cancelled') this.settle('cancelled');
-    else this.settle(placeless ? 'no_alternative' : 'failed');
+    for (const mine of this.waiting) {
+      mine.resent = true;
+      if (mine.siblings.length === 0) mine.loss.settle('re_dispatched');
+    }
+    this.keepOpen();
   }
 
-  private settle(outcome: LossOutcome): void {
-    for (const { loss } of this.waiting ?? []) loss.settle(outcome);
+  /** @param attempts all of the call's */
+  over(reason: StopReason, attempts: readonly LossyAttempt[]): void {
+    if (this.waiting === null) return;
+    const placeless = isPlaceless(attempts.at(-1)?.end ?? null);
+    for (const { loss, siblings, followed, resent, started } of this.waiting) {
+      if (followed && siblings.some(({ end }) => end?.by !== 'loss')) loss.settle('absorbed');
+      else if (resent) loss.settle('re_dispatched');
+      else if (reason === 'client_cancelled') loss.settle('cancelled');
+      else loss.settle(placeless && attempts.length > started ? 'no_alternative' : 'failed');
+    }
     this.waiting = null;
   }
+
+  /** The turn is over. */
+  private look(mine: Waiting): void {
+    if (this.waiting === null || !this.waiting.includes(mine)) return;
+    if (mine.siblings.some(({ end }) => end?.by !== 'loss')) mine.loss.settle('absorbed');
+    else if (mine.resent) mine.loss.settle('re_dispatched');
+    else mine.siblings = [];
+    this.keepOpen();
+  }
+
+  private keepOpen(): void {
+    const open = this.waiting?.filter(({ loss }) => !loss.settled) ?? [];
+    this.waiting = open.length === 0 ? null : open;
+  }
+}
+
+function isInFlight({ end, cancelled }: LossyAttempt): boolean {
+  return end === null && !cancelled;
+}
+
+/** Another attempt was wanted and found nobody, or nobody with room; what was dropped for a cause of its own was not. */
+function isPlaceless(end: AttemptEnd | null): boolean {
+  if (end === null) return false;
+  return end.reach === 'unplaced' || (end.reach === 'dropped' && (end.reason ?? 'overloaded') === 'overloaded');
 }

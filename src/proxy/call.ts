@@ -64,7 +64,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   private done = false;
   private callId: string | null = null;
   private readonly losses: CallLosses;
-  private readonly machine: CallMachine;
+  readonly machine: CallMachine;
 
   constructor(home: CallHome, parts: ProxyParts, stream: Http2Stream, request: IncomingCall) {
     this.home = home;
@@ -254,8 +254,8 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
 
   /** D19: what becomes of an attempt whose backend was lost is counted. */
   private dispatchLoss(attempt: Attempt, backend: UpstreamBackend, event: CallEvent): void {
-    const siblings = this.attempts.some((other) => other !== attempt && other.end === null && !other.cancelled);
-    const loss = this.losses.open(attempt, backend, this.headersForwarded && attempt === this.winner, siblings);
+    const terminated = this.headersForwarded && attempt === this.winner;
+    const loss = this.losses.open(attempt, backend.id, this.attempts, terminated);
     this.dispatch(event);
     if (!this.done) loss.follow();
   }
@@ -390,7 +390,7 @@ export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCal
   private finish(decision: Extract<Decision, { type: 'finish' }>): void {
     this.done = true;
     this.machine.stop();
-    this.losses.over(decision.reason, this.attempts.at(-1)?.end?.reach === 'unplaced');
+    this.losses.over(decision.reason, this.attempts);
     if (this.seat !== null) leaveSeat(this.seat, this.attempts, this.parts.clock.now());
     this.relay.dispose();
     endCall(this, decision);

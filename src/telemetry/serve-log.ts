@@ -54,9 +54,9 @@ export function createRunLog(logger: Logger, observer: CallObserver, now: () => 
         logger.info(fields, `backend ${id} is parked no more: ${releaseWords[route]}`);
       }
     },
-    onLoss({ backend, generation, detail, attempts, outcomes }) {
-      const fields = { backend, event: 'attempts_lost', generation, attempts, outcomes };
-      logger.warn(fields, legible(`${attempts} attempts lost: ${detail}`));
+    onLoss({ backend, generation, detail, attempts, undecided, outcomes }) {
+      const fields = { backend, event: 'attempts_lost', generation, attempts, undecided, outcomes };
+      logger.warn(fields, legible(`${attempts + (undecided ?? 0)} attempts lost: ${detail}`));
     },
     onClientRefused(peer, detail) {
       const untold = refusals.take(now());

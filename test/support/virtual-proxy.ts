@@ -192,7 +192,7 @@ export class VirtualProxy {
       onHealthChange: () => {},
       sessions: createSessions({ ttl: 1, maxAge: null, maxEntries: 1, lostAfter: 1 }, () => null),
       session: 'strict',
-      losses: new LossBook(time.turn, () => {}),
+      losses: new LossBook(time, { onOutcome() {}, onLoss() {} }),
       policyFor: (path) => methods.lookup(path),
       throttle: {
         isShut: (debit) => throttle.isShut(debit),

@@ -55,8 +55,8 @@ it('HLW-16: of two connections without GOAWAY the newer is lost as well: parked'
     flags: ['--backend-connections', '2'],
     onStream: behave.silent,
   });
-  const calls = Array.from({ length: 12 }, () => pool.begin([pin('a')]));
-  await pool.backend('a').waitForStream(12);
+  const calls = Array.from({ length: 10 }, () => pool.begin([pin('a')]));
+  await pool.backend('a').waitForStream(10);
   expect(pool.backend('a').connections).toHaveLength(2);
   expect(pool.proxy.app.pool.lose(backendId('a'), 'as told')).toBe(true);
   for (const call of calls) await call.done();
