@@ -131,7 +131,7 @@ describe('a backend that is watched', () => {
     expect(await shares(client)).toBe('a a b b');
   });
 
-  it('HEA-71: is watched at the address that it has, and what was said at the other is void', async () => {
+  it('HEA-89: is watched at the address that it has, and what was said at the other is void', async () => {
     const [old, next] = [await Checked.start('old'), await Checked.start('next')];
     const files = { endpoints: [setting('a', old.address)] };
     const proxy = await scene.proxy({ backends: {}, flags: ['--health-check', 'x', '--endpoints', 'f.json'], files });
@@ -175,11 +175,14 @@ describe('a name that goes from one to another', () => {
     await connected(proxy, 1);
     const call = client.call(path, { messages: ['hi'] });
     const stream = await x.waitForStream(1);
-    await second.register({ name: 'b1', target: y.address });
+    const newer = await second.register({ name: 'b1', target: y.address });
     expect(await older.ended()).toMatch(/^10 /);
     await connected(proxy, 2);
     expect(await shares(client)).toBe('y y y y');
     expect(await rowsOf(proxy)).toMatchObject([{ name: 'b1', address: y.address, in_flight: 1, state: 'ready' }]);
+    // Nor does the loss of the newer one touch them.
+    newer.cancel();
+    for (let at = 0; (await proxy.line(at)).fields['event'] !== 'registration_lost'; ) at += 1;
     await stream.answer(['x']);
     expect(answerer(await call.done())).toBe('x');
   });
@@ -207,5 +210,27 @@ describe('a name that goes from one to another', () => {
     await connected(proxy, 3);
     expect(await shares(client)).toBe('x x x x');
     expect(await rowsOf(proxy)).toMatchObject([{ name: 'b1', address: x.address, source: 'registry' }]);
+  });
+
+  it('REG-27: a reset of a stream whose name the endpoints file has taken ends no call there', async () => {
+    const [x, y] = [await scene.backend({ name: 'x', onStream: answerName }), await scene.backend({ name: 'y' })];
+    y.behave(() => {});
+    const proxy = await scene.proxy({ backends: {}, flags: ['--control', '127.0.0.1:0', '--endpoints', 'f.json'] });
+    const client = await scene.client(proxy);
+    const registry = new RegistryClient(String(proxy.app.controlAddress), {});
+    cleanups.push(() => registry.close());
+    const registration = await registry.register({ name: 'b1', target: x.address });
+    await connected(proxy, 1);
+    registration.finish();
+    for (let at = 0; (await proxy.line(at)).fields['event'] !== 'left'; ) at += 1;
+    proxy.app.putEndpoints([setting('b1', y.address)]);
+    await connected(proxy, 2);
+    const call = client.call(path, { messages: ['hi'] });
+    const stream = await y.waitForStream(1);
+    registration.cancel();
+    // On the same connection: what was sent before it has been heard.
+    await registry.register({ name: 'b2', target: x.address });
+    await stream.answer(['y']);
+    expect(answerer(await call.done())).toBe('y');
   });
 });

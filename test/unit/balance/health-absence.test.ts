@@ -8,7 +8,7 @@ function awayFor(rig: Rig): number | null {
 }
 
 describe('since when a backend is away', () => {
-  it('HEA-70: parks by failures with no answer between are one, and what has lapsed is not away meanwhile', () => {
+  it('HEA-88: parks by failures with no answer between are one, and what has lapsed is not away meanwhile', () => {
     const rig = new Rig().parked();
     expect(awayFor(rig.pass(29_999))).toBe(29_999);
     expect(awayFor(rig.pass(1))).toBeNull();
@@ -20,7 +20,7 @@ describe('since when a backend is away', () => {
     expect(awayFor(rig)).toBe(1);
   });
 
-  it('HEA-70: a park by hand that ended by its time is not the begin of one by failures', () => {
+  it('HEA-88: a park by hand that ended by its time is not the begin of one by failures', () => {
     const rig = new Rig();
     rig.backend.park(5000, rig.now);
     expect(awayFor(rig.pass(4999))).toBe(4999);
@@ -29,7 +29,7 @@ describe('since when a backend is away', () => {
     expect(awayFor(rig)).toBe(0);
   });
 
-  it('HEA-70: an answer that ends a park by failures leaves one by hand, and what of the absence is over', () => {
+  it('HEA-88: an answer that ends a park by failures leaves one by hand, and what of the absence is over', () => {
     const rig = new Rig().parked();
     const mark = rig.began();
     rig.pass(10);
@@ -40,14 +40,14 @@ describe('since when a backend is away', () => {
     expect(awayFor(rig)).toBeNull();
   });
 
-  it('HEA-70: parked again by hand while it is parked is one absence', () => {
+  it('HEA-88: parked again by hand while it is parked is one absence', () => {
     const rig = new Rig();
     rig.backend.park(1000, rig.now);
     rig.pass(999).backend.park(1000, rig.now);
     expect(awayFor(rig.pass(999))).toBe(1998);
   });
 
-  it('HEA-70: down, then parked before it is up again, is one absence; and the other way round', () => {
+  it('HEA-88: down, then parked before it is up again, is one absence; and the other way round', () => {
     const rig = new Rig();
     rig.backend.disconnected(rig.now, rig.now);
     rig.pass(1000).backend.disconnected(rig.now, rig.now);
@@ -63,7 +63,7 @@ describe('since when a backend is away', () => {
     expect(awayFor(rig.pass(1))).toBe(1);
   });
 
-  it('HEA-70: a connection that voids the failures ends the absence, and it has no part in the next', () => {
+  it('HEA-88: a connection that voids the failures ends the absence, and it has no part in the next', () => {
     const rig = new Rig().parked(lost);
     rig.backend.disconnected(rig.now, rig.now);
     rig.pass(100).backend.connected(rig.now);
@@ -72,26 +72,26 @@ describe('since when a backend is away', () => {
     expect(awayFor(rig)).toBe(0);
   });
 
-  it('HEA-70: down since before it was told, as a new connection is awaited', () => {
+  it('HEA-88: down since before it was told, as a new connection is awaited', () => {
     const rig = new Rig();
     rig.backend.disconnected(rig.now - 300, rig.now);
     expect(awayFor(rig)).toBe(300);
   });
 
-  it('HEA-70: down long after its park lapsed is away since it is down', () => {
+  it('HEA-88: down long after its park lapsed is away since it is down', () => {
     const rig = new Rig().parked();
     rig.pass(3_600_000).backend.disconnected(rig.now, rig.now);
     expect(awayFor(rig.pass(7))).toBe(7);
   });
 
-  it('HEA-70: one that leaves takes it along', () => {
+  it('HEA-88: one that leaves takes it along', () => {
     const rig = new Rig().parked();
     rig.health.forget(rig.id, rig.now);
     expect(rig.health.absentSince(rig.id, rig.now)).toBeNull();
     expect(rig.health.of(rig.id).absentSince(rig.now)).toBeNull();
   });
 
-  it('HEA-71: a health check that is asked no more ends its own park and no other', () => {
+  it('HEA-89: a health check that is asked no more ends its own park and no other', () => {
     const rig = new Rig();
     expect(rig.backend.unchecked()).toBeNull();
     rig.parked();

@@ -126,6 +126,23 @@ describe('the sources of backends', () => {
     await scene([at('a', '10.0.0.1')]).sources.start();
   });
 
+  it('FND-25: a name that is taken away meanwhile is not waited for, and is asked anew where it comes back', async () => {
+    const { names, sources } = scene([]);
+    sources.put('f.json', [named('g', 'g.test'), named('h', 'h.test')]);
+    let over = false;
+    const started = sources.start().then(() => {
+      over = true;
+    });
+    await names.answer('g.test', '10.1.0.1');
+    sources.put('f.json', [named('h', 'h.test')]);
+    sources.put('f.json', [named('g', 'g.test'), named('h', 'h.test')]);
+    await names.answer('h.test', '10.2.0.1');
+    expect(over).toBe(false);
+    sources.put('f.json', [named('h', 'h.test')]);
+    await started;
+    expect(over).toBe(true);
+  });
+
   it('FND-08: a failed look-up is told with what stays, and when it is over', async () => {
     const { time, names, sources, ids, lines } = scene([named('g', 'g.test')]);
     void sources.start();
