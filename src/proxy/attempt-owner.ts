@@ -1,8 +1,7 @@
 import type { BackendId } from '../grpc/backend-id.js';
-import type { Attempt } from './attempt.js';
 
 /** What an attempt asks of its call. Each call is made inside an event of the wire; none throws. */
-export interface AttemptOwner {
+export interface AttemptOwner<Attempt> {
   /** A stream is open: send the request's HEADERS and what is kept of its bytes. */
   attemptOpened(attempt: Attempt): void;
   /** Response headers that are not Trailers-Only are in `attempt.initial`. */

@@ -92,7 +92,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   private answeredAt = -1;
   private readonly path: string;
   private readonly method: MethodIndex;
-  private readonly owner: AttemptOwner;
+  private readonly owner: AttemptOwner<Attempt>;
   private readonly parts: ProxyParts;
   private readonly search: PlaceSearch;
   private readonly limit: MessageLimit | null;
@@ -103,7 +103,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   /** Answer bytes that the client could not take yet. */
   private readonly queue = new SliceQueue();
 
-  constructor(owner: AttemptOwner, parts: ProxyParts, facts: AttemptFacts) {
+  constructor(owner: AttemptOwner<Attempt>, parts: ProxyParts, facts: AttemptFacts) {
     this.owner = owner;
     this.parts = parts;
     this.id = facts.id;

@@ -37,7 +37,7 @@ export interface CallHome {
  * One call: feeds the machine of policy/ with what the wire says, and does what it decides. Decides nothing itself.
  * Owner of the client's stream, the request's bytes, the attempts and one alarm.
  */
-export class Call implements StreamEvents, AttemptOwner, MachineOwner, EndingCall, MeteredCall {
+export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, EndingCall, MeteredCall {
   readonly stream: Http2Stream;
   readonly home: CallHome;
   readonly parts: ProxyParts;

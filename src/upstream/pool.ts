@@ -168,7 +168,7 @@ export function createUpstreamPool(
       }
       const generation = known?.backend.generation ?? generations.get(spec.id) ?? 0;
       generations.delete(spec.id);
-      byId.set(spec.id, add(spec, generation, known !== undefined && known.drained && !known.removed));
+      byId.set(spec.id, add(spec, generation, known?.drained === true && !known.removed));
       if (known === undefined) continue;
       replace(known);
       leaving.push(known);
