@@ -65,6 +65,8 @@ export interface ProxyOptions {
   readonly connected?: boolean;
 }
 
+const keepalive = '--client-keepalive-time';
+
 const noFiles: FileContents = {
   ...{ tlsCert: null, tlsKey: null, tlsClientCa: null },
   ...{ backendCa: null, backendCert: null, backendKey: null },
@@ -80,6 +82,8 @@ export async function startProxy(options: ProxyOptions): Promise<TestProxy> {
   const read = readSettings({
     flags: [
       ...['--listen', '127.0.0.1:0', '--admin', 'off'],
+      // Virtual time may run to its end, with sockets that know nothing of it.
+      ...(options.time === undefined || options.flags?.includes(keepalive) ? [] : [keepalive, 'off']),
       ...targets.flatMap(([name, target]) => ['--backend', `${name}=${target}`]),
       ...(options.flags ?? []),
     ],

@@ -103,7 +103,8 @@ describe('--client-keepalive-time', () => {
 
   it('CON-28: a client that is silent and answers is kept, with calls or without', async () => {
     const time = createVirtualTime();
-    const { proxy, backend: b, client: c } = await one({ proxy: { time, flags: ['--keepalive-time', 'off'] } });
+    const flags = ['--keepalive-time', 'off', '--client-keepalive-time', '2h'];
+    const { proxy, backend: b, client: c } = await one({ proxy: { time, flags } });
     b.behave(behave.ok('ok'));
     for (let n = 0; n < 5; n += 1) {
       time.advance(7_200_000);
