@@ -15,6 +15,8 @@ import { processedBy, retriesOf, storyOf } from './story.js';
 
 /** What the end of a call is told from. */
 export interface EndingCall extends MeteredCall {
+  /** `now`: when what ends it happened (clock ms). */
+  readonly machine: { readonly now: number };
   readonly id: string;
   readonly parts: ProxyParts;
   readonly home: { readonly connection: Http2Connection };
@@ -48,8 +50,8 @@ export function endCall(call: EndingCall, { with: source, reason }: Finish): voi
     origin: told !== null && told.trailers !== null ? 'backend' : 'proxy',
   };
   if (!call.stream.closed && !answer(call, told, ending)) ending = { ...answerTooLarge, origin: 'proxy' };
-  const { observer, meters, clock } = call.parts;
-  meters.callEnded(call, ending.code, ending.reason, clock.now());
+  const { observer, meters } = call.parts;
+  meters.callEnded(call, ending.code, ending.reason, call.machine.now);
   if (observer.wants(ending.code, call.attempts.length)) observer.onCallEnded(recordOfCall(call, ending));
 }
 

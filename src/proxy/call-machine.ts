@@ -80,6 +80,11 @@ export class CallMachine {
     return liveAttempt(this.state, attempt) !== null;
   }
 
+  /** When the event was taken that is being worked on, or was last (clock ms): a look at the clock costs more than a count. */
+  get now(): number {
+    return this.env.now;
+  }
+
   /** Of the hedge whose start is being decided; null: it is another kind of attempt. */
   triggerOf(cause: AttemptCause): HedgeTrigger | null {
     return cause === 'hedge' ? this.trigger : null;

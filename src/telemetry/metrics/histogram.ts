@@ -1,6 +1,6 @@
 /** Counts of values by fixed buckets, as OpenTelemetry's explicit-bucket histogram has them: bounds are inclusive, the last bucket open. */
 export class Histogram {
-  readonly bounds: readonly number[];
+  readonly bounds: Float64Array;
   /** One more than there are bounds; not cumulative. */
   readonly counts: Float64Array;
   sum = 0;
@@ -8,12 +8,17 @@ export class Histogram {
 
   /** @param bounds ascending */
   constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
+    this.bounds = Float64Array.from(bounds);
     this.counts = new Float64Array(bounds.length + 1);
   }
 
   observe(value: number): void {
-    const { bounds, counts } = this;
+    this.observeAt(this.bucketOf(value), value);
+  }
+
+  /** Where a value goes: the same in all histograms of the same bounds. */
+  bucketOf(value: number): number {
+    const { bounds } = this;
     let low = 0;
     let high = bounds.length;
     while (low < high) {
@@ -21,7 +26,13 @@ export class Histogram {
       if (value > (bounds[middle] as number)) low = middle + 1;
       else high = middle;
     }
-    counts[low] = (counts[low] as number) + 1;
+    return low;
+  }
+
+  /** @param bucket the value's, from `bucketOf` */
+  observeAt(bucket: number, value: number): void {
+    const { counts } = this;
+    counts[bucket] = (counts[bucket] as number) + 1;
     this.sum += value;
     this.count += 1;
   }

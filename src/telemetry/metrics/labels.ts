@@ -1,6 +1,7 @@
 import type { ParkReason, ReleaseRoute } from '../../balance/health-types.js';
 import type { SessionOutcome } from '../../balance/sessions.js';
 import { Status } from '../../grpc/status.js';
+import { stopReasons } from '../../grpc/stop-reason.js';
 import type { BackendChange } from '../../upstream/types.js';
 
 /*
@@ -12,12 +13,16 @@ export const codeNames: readonly string[] = Object.keys(Status);
 export const lastCode = codeNames.length - 1;
 
 export const attemptCauses = ['first', 'retry', 'hedge', 'transparent'] as const;
+export const attemptCauseIndex = indexOf(attemptCauses);
 /** `ok`, `lost`, `cancelled`, then the codes from CANCELLED on. */
 export const attemptResults: readonly string[] = ['ok', 'lost', 'cancelled', ...codeNames.slice(1)];
 export const retryReasons = ['status', 'pushback', 'backend_lost', 'pick_failure'] as const;
 export type RetryReason = (typeof retryReasons)[number];
 export const callOutcomes = ['success', 'failed'] as const;
 export const commitCauses = ['headers', 'ok', 'buffer_call', 'buffer_client', 'buffer_total'] as const;
+export type CommitCause = (typeof commitCauses)[number];
+export const commitCauseIndex = indexOf(commitCauses);
+export const stopReasonIndex = indexOf(stopReasons);
 export const pushbackKinds = ['after', 'never'] as const;
 export const pinKinds = ['named', 'session'] as const;
 export const pinModes = ['strict', 'first_attempt'] as const;
@@ -25,6 +30,11 @@ export const pinOutcomes = ['served', 'failed', 'refused', 'moved'] as const;
 export type PinOutcome = (typeof pinOutcomes)[number];
 export const sides = ['client', 'backend'] as const;
 export const directions = ['received', 'sent'] as const;
+
+/** Places by value, for the hot path: a property is found faster than an element. */
+function indexOf<T extends string>(values: readonly T[]): Readonly<Record<T, number>> {
+  return Object.fromEntries(values.map((value, at) => [value, at])) as Record<T, number>;
+}
 
 /** Checked against their types: none may be missing. */
 function all<T extends string>(set: Readonly<Record<T, true>>): readonly T[] {

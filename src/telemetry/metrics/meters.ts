@@ -1,6 +1,6 @@
 import type { HealthChange } from '../../balance/health-types.js';
 import { Status, type StatusCode } from '../../grpc/status.js';
-import { type StopReason, stopReasons } from '../../grpc/stop-reason.js';
+import type { StopReason } from '../../grpc/stop-reason.js';
 import type { LossRecord } from '../../proxy/losses.js';
 import type {
   ClientRefusal,
@@ -15,7 +15,7 @@ import type {
 } from '../../proxy/meters.js';
 import type { BackendChange } from '../../upstream/types.js';
 import { describe } from './describe.js';
-import { attemptCauses, commitCauses, lastCode } from './labels.js';
+import { attemptCauseIndex, type CommitCause, commitCauseIndex, lastCode, stopReasonIndex } from './labels.js';
 import type { MethodNumbers } from './method-numbers.js';
 import { ProgramNumbers } from './program-numbers.js';
 import { renderScene } from './render.js';
@@ -45,7 +45,8 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     if (method === 0) numbers.started += 1;
     const seconds = (endedAt - startedAt) / 1000;
     const ended = numbers.attempts(code);
-    ended.duration.observe(seconds);
+    const bucket = ended.duration.bucketOf(seconds);
+    ended.duration.observeAt(bucket, seconds);
     ended.sent.observe(attempt.sentBytes);
     ended.received.observe(attempt.receivedBytes);
 
@@ -58,8 +59,8 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
         : code === Status.OK
           ? resultOk
           : resultCancelled + code;
-    there.attempts.add(attemptCauses.indexOf(attempt.cause), result);
-    if (!cancelled) there.duration.observe(seconds);
+    there.attempts.add(attemptCauseIndex[attempt.cause], result);
+    if (!cancelled) there.duration.observeAt(bucket, seconds);
     if (end !== null && end.pushback.kind !== 'none') this.pushbacks.addFor(end.pushback.kind);
   }
 
@@ -70,12 +71,12 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     const index = call.method === 0 ? this.methods.indexOf(call.request.path) : call.method;
     const numbers = this.methods.at(index);
     const failed = code !== Status.OK;
-    numbers.calls.add(code, stopReasons.indexOf(reason));
+    numbers.calls.add(code, stopReasonIndex[reason]);
     numbers.callDuration(code).observe((now - call.startedAt) / 1000);
     this.replayPerCall.observe(call.relay.peakHeld);
     if (attempts.length > 0) this.attemptsPerCall.observe(attempts.length);
     if (attempts.length > 1) this.countRepeats(numbers, call, code, now);
-    if (failed && guarded) this.retryStopped.add(stopReasons.indexOf(reason));
+    if (failed && guarded) this.retryStopped.add(stopReasonIndex[reason]);
     if (placement.kind === 'any') return;
     const outcome = pinOutcomeOf(call, code, reason);
     const kind = placement.by === 'pin' ? 'named' : 'session';
@@ -84,11 +85,11 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
   }
 
   callRefused(code: StatusCode, reason: StopReason): void {
-    this.methods.at(0).calls.add(known(code), stopReasons.indexOf(reason));
+    this.methods.at(0).calls.add(known(code), stopReasonIndex[reason]);
   }
 
-  committed(cause: (typeof commitCauses)[number]): void {
-    this.commits.add(commitCauses.indexOf(cause));
+  committed(cause: CommitCause): void {
+    this.commits.add(commitCauseIndex[cause]);
   }
 
   throttled(): void {

@@ -21,6 +21,11 @@ async function read(proxy: TestProxy, name: string): Promise<Record<string, numb
   return samples(await (await fetch(`http://${proxy.admin}/metrics`)).text(), name);
 }
 
+/** Asks again until the value is as wanted; the test's own time limit ends it. */
+async function until(proxy: TestProxy, name: string, wanted: (value: number) => boolean, labels = ''): Promise<void> {
+  while (!wanted((await read(proxy, name))[labels] ?? 0));
+}
+
 const grpc = (status: string): string => `grpc_method="t.S/M",grpc_target="hedgerow:///",grpc_status="${status}"`;
 
 describe('metrics of calls', () => {
@@ -187,6 +192,42 @@ describe('metrics of calls', () => {
     expect(await read(proxy, 'hedgerow_backend_releases_total')).toEqual({ 'backend="b1",route="operator"': 1 });
     expect(await read(proxy, 'hedgerow_backend_park_seconds_total')).toEqual({ 'backend="b1"': 2 });
     expect(await read(proxy, 'hedgerow_backend_state')).toEqual({ 'backend="b1",state="ready"': 1 });
+  });
+
+  it('MET-10: bytes that are kept, that wait for a peer, and calls in flight, as they are now', async () => {
+    const flags = [...admin, '--per-call-buffer-limit', '1KiB'];
+    const { client, proxy, backend } = await scene.stage({
+      backend: { windows: 'none' },
+      onStream: silent,
+      flags,
+      meters: createMeters(),
+    });
+    const kept = client.call(path, { messages: ['hi'], end: false });
+    await backend.waitForStream(1);
+    await client.ping();
+    expect(await read(proxy, 'hedgerow_calls_in_flight')).toEqual({ '': 1 });
+    expect(await read(proxy, 'hedgerow_replay_buffer_bytes')).toEqual({ '': 7 });
+    const large = client.call(path, { end: false });
+    await backend.waitForStream(2);
+    void large.sendData(Buffer.alloc(200_000), false);
+    await until(proxy, 'hedgerow_relay_buffer_bytes', (bytes) => bytes > 100_000);
+    expect((await read(proxy, 'hedgerow_replay_buffer_peak_bytes'))['']).toBeGreaterThanOrEqual(7);
+    kept.reset();
+    large.reset();
+    await proxy.call(1);
+    expect(await read(proxy, 'hedgerow_calls_in_flight')).toEqual({});
+    expect(await read(proxy, 'hedgerow_relay_buffer_bytes')).toEqual({});
+  });
+
+  it('MET-10: look-ups of names', async () => {
+    const backend = await scene.backend({});
+    const proxy = await scene.proxy({
+      backends: { g: `localhost:${backend.port}` },
+      flags: admin,
+      meters: createMeters(),
+      connected: false,
+    });
+    await until(proxy, 'hedgerow_resolutions_total', (count) => count > 0, 'outcome="changed"');
   });
 
   it('MET-06: the deadline is the status of what it cut off; what the client cancels is `cancelled`', async () => {

@@ -167,8 +167,9 @@ test('pins: served, moved, refused, failed; named and of sessions; strict and fo
   });
 });
 
-test('a failure without a policy has stopped no retry', () => {
+test('a failure without a policy has stopped no retry, whatever its reason', () => {
   const meters = createMeters();
+  play(meters, { attempts: [attemptOf({ end: null, expired: true })] }, 4, 'deadline_exceeded');
   play(meters, { attempts: [attemptOf({ end: answer(13) })] }, 13, 'no_policy');
   expect(samples(meters.render(idle), 'hedgerow_retry_stopped_total')).toEqual({});
 });
