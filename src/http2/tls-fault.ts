@@ -26,6 +26,8 @@ export type TlsFault =
 
 const faults: ReadonlyMap<string, TlsFault> = new Map([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'notTls'],
+  // What newer versions of OpenSSL say of the same on a connection that is up.
+  ['ERR_SSL_BAD_RECORD_TYPE', 'notTls'],
   ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'version'],
   ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'version'],
   ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'protocol'],
@@ -41,7 +43,6 @@ const faults: ReadonlyMap<string, TlsFault> = new Map([
   ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'handshakeRefused'],
   ['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'damaged'],
   ['ERR_SSL_CIPHER_OPERATION_FAILED', 'damaged'],
-  ['ERR_SSL_BAD_RECORD_TYPE', 'damaged'],
   ['ERR_SSL_INVALID_AAD', 'damaged'],
   ['ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', 'damaged'],
   ['ERR_SSL_TLSV1_ALERT_DECRYPT_ERROR', 'damaged'],

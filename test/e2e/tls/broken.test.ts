@@ -23,7 +23,7 @@ const cleartext = Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n');
 const forged = Buffer.concat([Buffer.from([0x17, 3, 3, 0, 40]), Buffer.alloc(40, 7)]);
 
 const whatComes = [
-  ['cleartext', cleartext, /the peer sent what is no TLS \(ERR_SSL_WRONG_VERSION_NUMBER\)$/],
+  ['cleartext', cleartext, /the peer sent what is no TLS \(ERR_SSL_(WRONG_VERSION_NUMBER|BAD_RECORD_TYPE)\)$/],
   ['a record that does not decrypt', forged, /TLS records were damaged on the way \(ERR_SSL_[A-Z_]+\)$/],
 ] as const;
 

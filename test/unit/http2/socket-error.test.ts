@@ -19,6 +19,7 @@ test.each([
   ['ERR_SSL_TLSV1_ALERT_ACCESS_DENIED', 'the peer refuses our certificate'],
   ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'the peer refuses our TLS version'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'the peer sent what is no TLS'],
+  ['ERR_SSL_BAD_RECORD_TYPE', 'the peer sent what is no TLS'],
   ['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'TLS records were damaged on the way'],
   ['ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', 'TLS records were damaged on the way'],
   ['ERR_SSL_UNHEARD_OF', 'TLS failed'],
