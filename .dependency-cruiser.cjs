@@ -18,7 +18,7 @@ const layers = {
   http2: ['runtime'],
   upstream: ['http2', 'grpc', 'runtime'],
   proxy: ['policy', 'replay', 'balance', 'upstream', 'http2', 'grpc', 'runtime'],
-  admin: ['upstream', 'balance', 'grpc'],
+  admin: ['upstream', 'balance', 'grpc', 'runtime'],
   control: ['balance', 'config', 'grpc', 'upstream', 'runtime'],
   telemetry: ['proxy', 'balance', 'upstream', 'grpc'],
 };

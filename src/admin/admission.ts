@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { bearerOf } from '../runtime/bearer.js';
 
 /** What of a request decides whether it may be served at all. */
 export interface RequestFacts {
@@ -33,7 +34,7 @@ export function admit(facts: RequestFacts, rules: AdmissionRules): Refusal {
   if (facts.method === 'GET' || facts.method === 'HEAD') return null;
   if (!sameSite(facts)) return { status: 403, message: 'a page of another site may not ask for this' };
   if (!rules.beyondLoopback) return null;
-  const given = /^Bearer +(.+)$/i.exec(facts.authorization ?? '')?.[1];
+  const given = bearerOf(facts.authorization);
   if (given !== undefined && rules.isToken(given)) return null;
   return {
     status: 401,

@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { tokenCheck } from '../runtime/bearer.js';
+import { isBeyondLoopback } from '../runtime/loopback.js';
 import { formatEndpoint } from '../upstream/endpoint.js';
 import { type AdminState, type Answer, createEndpoints } from './endpoints.js';
 
@@ -118,18 +119,3 @@ const parseRefusals: ReadonlyMap<string | undefined, readonly [status: string, s
   ['HPE_HEADER_OVERFLOW', ['431 Request Header Fields Too Large', 'the request has more than 16 KiB of headers']],
   ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'the request did not come within its time']],
 ]);
-
-/** Of the address really bound: a host name may be anything. 127.0.0.0/8, ::1, and the former as IPv6 carries it. */
-function isBeyondLoopback(bound: AddressInfo | string | null): boolean {
-  if (bound === null) return true;
-  if (typeof bound === 'string') return false;
-  return bound.address !== '::1' && !/^(::ffff:)?127\./i.test(bound.address);
-}
-
-/** Hashes first, so that neither the bytes nor the length can be timed. */
-function tokenCheck(token: string | null): (given: string) => boolean {
-  if (token === null || token === '') return () => false;
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  const expected = digest(token);
-  return (given) => timingSafeEqual(digest(given), expected);
-}

@@ -1,7 +1,8 @@
 import net from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { bearerOf, tokenCheck } from '../runtime/bearer.js';
 import { type BindAddress, bindServer } from '../runtime/bind-server.js';
-import { bearerCheck, isBeyondLoopback } from './admission.js';
+import { isBeyondLoopback } from '../runtime/loopback.js';
 import { createHealthService } from './health.js';
 import { loadHealthService, loadRegistryService } from './protocol.js';
 import { createRegisterStreams, type RegistryOwner, type RegistryPorts } from './register-streams.js';
@@ -51,7 +52,7 @@ const grace = 250;
 
 export function createControl(options: ControlOptions): Control {
   const { keepalive = defaultKeepalive, ports } = options;
-  const isToken = bearerCheck(options.token);
+  const isToken = tokenCheck(options.token);
   let address: string | null = null;
   /** Until it is known, the worse. */
   let beyondLoopback = true;
@@ -62,8 +63,9 @@ export function createControl(options: ControlOptions): Control {
     ports,
     ({ metadata }) => {
       if (!beyondLoopback) return null;
-      const given = metadata.get('authorization');
-      if (given.length === 1 && isToken(String(given[0]))) return null;
+      const [value, ...more] = metadata.get('authorization');
+      const given = value === undefined || more.length > 0 ? undefined : bearerOf(String(value));
+      if (given !== undefined && isToken(given)) return null;
       return 'beyond loopback this needs authorization: Bearer, with the token of --admin-token-file';
     },
     // On a unix socket peers have no names: what cannot be told passes for a reset.

@@ -11,14 +11,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Admin } from './admin.mjs';
 import { ClientConnection, deadline } from './calls.mjs';
 import { describeCall, runChecks } from './checks.mjs';
 import { drawFaults } from './faults.mjs';
 import { makeHomes } from './network.mjs';
-import { seededRandom } from './random.mjs';
 import { Registration } from './registrar.mjs';
 import { startWork } from './work.mjs';
 
@@ -45,6 +44,7 @@ if (wrong) {
   process.stderr.write(`chaos: ${wrong}\n`);
   process.exit(2);
 }
+const { seededRandom } = await import(pathToFileURL(path.resolve(values.dist, 'sim/seeded-random.js')).href);
 const say = (text) => process.stdout.write(`${text}\n`);
 const random = seededRandom(seed);
 const limits = { keepaliveTime: 3000, keepaliveTimeout: 2000, deadline, maxAttempts: 4 };

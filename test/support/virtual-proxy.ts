@@ -1,4 +1,3 @@
-import { allWell } from '../../src/balance/all-well.js';
 import { createBlame } from '../../src/balance/blame.js';
 import { createHealth } from '../../src/balance/health.js';
 import { defaultHealth } from '../../src/balance/health-types.js';
@@ -16,6 +15,7 @@ import { createReplayBudget } from '../../src/replay/budget.js';
 import type { AlarmHandle, Alarms, Clock } from '../../src/runtime/ports.js';
 import { RoomWaiters } from '../../src/upstream/room-waiters.js';
 import type { BackendChange, UpstreamBackend, UpstreamPool } from '../../src/upstream/types.js';
+import { allWell } from './all-well.js';
 import { CallLog } from './call-log.js';
 import { backendNames, type Outcome, type RunScript } from './call-script.js';
 import { VirtualBackend } from './virtual-backend.js';

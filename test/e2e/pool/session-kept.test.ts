@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { account } from '../../support/policies.js';
 import { behave } from '../../support/raw-peer.js';
-import { retryConfig, useScene, verdict } from '../../support/scene.js';
+import { useScene, verdict } from '../../support/scene.js';
 import {
   allow,
   answerer,
@@ -13,7 +13,9 @@ import {
   pin,
   resourceExhausted,
   type Several,
+  type SeveralOptions,
   session,
+  sessionAtA,
   several,
   unavailable,
 } from './several.js';
@@ -24,18 +26,9 @@ import {
 
 const scene = useScene();
 const names = ['a', 'b', 'c'];
-const serviceConfig = retryConfig({ maxAttempts: 3, initial: 1, max: 1 });
 const minutes = 60_000;
 
-/** A pool, and a session whose home is a. */
-async function atA(
-  options: Parameters<typeof several>[2] = {},
-): Promise<{ readonly id: string; readonly pool: Several }> {
-  const id = idOn('a', names);
-  const pool = await several(scene, names, { serviceConfig, ...options });
-  expect(answerer(await pool.call([session(id)]))).toBe('a');
-  return { id, pool };
-}
+const atA = (options: SeveralOptions = {}): ReturnType<typeof sessionAtA> => sessionAtA(scene, options);
 
 /** Every backend but a has got no stream. */
 function expectNowhereElse(pool: Several): void {

@@ -9,15 +9,15 @@ import {
   connectAgain,
   cutOff,
   deadline,
-  idOn,
   idsOn,
   park,
   pin,
   remove,
   resourceExhausted,
   type Several,
+  type SeveralOptions,
   session,
-  several,
+  sessionAtA,
   unavailable,
 } from './several.js';
 
@@ -27,18 +27,10 @@ import {
 
 const scene = useScene();
 const names = ['a', 'b', 'c'];
-const serviceConfig = { methodConfig: [retryFor(path, { maxAttempts: 3, initial: 1, max: 1 })] };
 const waiting = { methodConfig: [{ ...retryFor(path, { maxAttempts: 3, initial: 1, max: 1 }), waitForReady: true }] };
 const minute = 60_000;
 
-async function atA(
-  options: Parameters<typeof several>[2] = {},
-): Promise<{ readonly id: string; readonly pool: Several }> {
-  const id = idOn('a', names);
-  const pool = await several(scene, names, { serviceConfig, ...options });
-  expect(answerer(await pool.call([session(id)]))).toBe('a');
-  return { id, pool };
-}
+const atA = (options: SeveralOptions = {}): ReturnType<typeof sessionAtA> => sessionAtA(scene, options);
 
 function expectLost(call: RawCall): void {
   expect(account(call)).toEqual({ retries: '0', 'stop-reason': 'session_lost', origin: 'proxy', processed: 'no' });

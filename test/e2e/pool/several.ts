@@ -6,7 +6,7 @@ import type { Line } from '../../support/frames.js';
 import type { ProxyOptions, TestProxy } from '../../support/proxy.js';
 import type { RawBackend, RawCall, RawCallOptions, RawClient } from '../../support/raw-peer.js';
 import type { RecordedStream } from '../../support/recorded-stream.js';
-import { path, type Scene } from '../../support/scene.js';
+import { path, retryConfig, type Scene } from '../../support/scene.js';
 import { createVirtualTime, type VirtualTime } from '../../support/virtual-time.js';
 
 export const unavailable = 14;
@@ -154,4 +154,17 @@ export async function reconnect(pool: Several, name: string): Promise<void> {
   pool.backend(name).kill();
   expect((await pool.proxy.change(length)).event).toBe('lost');
   await connectAgain(pool, name);
+}
+
+/** Three backends with a retry policy, and a session whose home is a. */
+export async function sessionAtA(
+  scene: Scene,
+  options: SeveralOptions = {},
+): Promise<{ readonly id: string; readonly pool: Several }> {
+  const names = ['a', 'b', 'c'];
+  const id = idOn('a', names);
+  const serviceConfig = retryConfig({ maxAttempts: 3, initial: 1, max: 1 });
+  const pool = await several(scene, names, { serviceConfig, ...options });
+  expect(answerer(await pool.call([session(id)]))).toBe('a');
+  return { id, pool };
 }

@@ -1,7 +1,7 @@
-import { allWell } from '../../../src/balance/all-well.js';
 import { createPicker } from '../../../src/balance/picker.js';
 import type { Bounds, Candidate, Pick, Picker, PickQuery } from '../../../src/balance/types.js';
 import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
+import { allWell } from '../../support/all-well.js';
 
 export type Link = Candidate['link'];
 

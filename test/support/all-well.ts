@@ -1,4 +1,4 @@
-import type { HealthView } from './types.js';
+import type { HealthView } from '../../src/balance/types.js';
 
 /** The health of a pool whose backends are never judged: everyone is clean. */
 export const allWell: HealthView = {
