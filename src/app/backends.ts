@@ -4,7 +4,7 @@ import type { BackendSetting } from '../config/backend.js';
 import { ownAddress } from '../config/own-listener.js';
 import { printable } from '../config/quote.js';
 import type { Settings } from '../config/settings.js';
-import { type Control, createControl } from '../control/server.js';
+import type { Control } from '../control/server.js';
 import type { RegisteredBackend } from '../control/types.js';
 import { backendId } from '../grpc/backend-id.js';
 import type { Http2Settings } from '../http2/types.js';
@@ -16,7 +16,7 @@ import { type ConnectedPool, createUpstreamPool } from '../upstream/pool.js';
 import { type BackendSources, createBackendSources } from '../upstream/sources.js';
 import type { BackendChange, Endpoint } from '../upstream/types.js';
 import { createHealthBook, type HealthBook } from './health-book.js';
-import { createHealthWatches, type HealthWatches } from './health-watches.js';
+import type { HealthWatches } from './health-watches.js';
 import type { Ports } from './ports.js';
 
 /** `host:port` of the listeners and of the admin server, as really bound; filled in when they are. */
@@ -55,7 +55,7 @@ export interface Backends {
   readonly pool: ConnectedPool;
   readonly sources: BackendSources;
   readonly book: HealthBook;
-  /** Null: off. */
+  /** Null: off, or not started. */
   readonly control: Control | null;
   /** Which source has this name; null: none. */
   sourceOf(name: string): 'flags' | 'file' | 'registry' | null;
@@ -84,6 +84,7 @@ export function createBackends(
   const registered = new Map<string, { readonly entry: BackendEntry; readonly generation: number }>();
   let { tls } = options;
   let control: Control | null = null;
+  let watches: HealthWatches | null = null;
 
   const book = createHealthBook(settings, () => clock.now(), events.onHealthChange);
   const sources = createBackendSources(
@@ -146,22 +147,6 @@ export function createBackends(
     watches?.follow(pool.backends);
   });
 
-  const watches: HealthWatches | null =
-    settings.healthCheck === null
-      ? null
-      : createHealthWatches(
-          {
-            service: settings.healthCheck,
-            tls: () => tls,
-            health: (id) => book.health.of(id),
-            onHealthChange: book.onChange,
-            tell: events.tell,
-            answerTimeout: settings.connectTimeout + settings.keepaliveTimeout,
-            backoffMax: settings.connectBackoffMax,
-          },
-          ports,
-        );
-
   function onBackendChange(change: BackendChange): void {
     events.onBackendChange(change);
     const { id, name, event } = change;
@@ -172,7 +157,25 @@ export function createBackends(
     else if (event === 'lost' || event === 'connect_failed') sources.refresh(name);
   }
 
-  if (settings.control !== null)
+  /** What stands on @grpc/grpc-js is loaded where it is asked for: a start without it is ready sooner. */
+  async function loadServices(): Promise<void> {
+    if (settings.healthCheck !== null) {
+      const { createHealthWatches } = await import('./health-watches.js');
+      watches = createHealthWatches(
+        {
+          service: settings.healthCheck,
+          tls: () => tls,
+          health: (id) => book.health.of(id),
+          onHealthChange: book.onChange,
+          tell: events.tell,
+          answerTimeout: settings.connectTimeout + settings.keepaliveTimeout,
+          backoffMax: settings.connectBackoffMax,
+        },
+        ports,
+      );
+    }
+    if (settings.control === null) return;
+    const { createControl } = await import('../control/server.js');
     control = createControl({
       listen: settings.control,
       token: options.adminToken,
@@ -181,15 +184,14 @@ export function createBackends(
         onLose,
         onDrain,
         onRefused: (peer, detail) => events.onClientRefused(peer, detail),
-        reservedBy(name) {
-          const owner = sources.ownerOf(name);
-          return owner === registry ? null : owner;
-        },
+        reservedBy: (name) => (isElsewhere(name) ? sources.ownerOf(name) : null),
         ownListener: own,
         draining: options.draining,
       },
       ports: { clock, alarms, turn },
     });
+    await control.start();
+  }
 
   function onPut(backend: RegisteredBackend, replaces: number | null): void {
     const { name, target, endpoint, weight, priority, maxCalls, generation } = backend;
@@ -246,14 +248,16 @@ export function createBackends(
     pool,
     sources,
     book,
-    control,
+    get control() {
+      return control;
+    },
     sourceOf(name) {
       const owner = sources.ownerOf(name);
       if (owner === null) return null;
       return owner === flags ? 'flags' : owner === registry ? 'registry' : 'file';
     },
     async start() {
-      await control?.start();
+      await loadServices();
       pool.start();
       watches?.follow(pool.backends);
       await resolveNames();
