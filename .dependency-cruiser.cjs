@@ -6,7 +6,7 @@ const layers = {
   // The process boundary and the composition root.
   main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
   app: ['admin', 'balance', 'config', 'control', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
-  cli: ['app', 'config', 'grpc', 'policy', 'sim'],
+  cli: ['admin', 'app', 'config', 'grpc', 'policy', 'sim'],
   demo: ['app', 'config', 'grpc', 'policy', 'proxy'],
   config: ['grpc', 'policy'],
   policy: ['grpc'],
@@ -18,7 +18,8 @@ const layers = {
   http2: ['runtime'],
   upstream: ['http2', 'grpc', 'runtime'],
   proxy: ['policy', 'replay', 'balance', 'upstream', 'http2', 'grpc', 'runtime'],
-  admin: ['upstream', 'balance', 'grpc', 'runtime'],
+  admin: ['proxy', 'policy', 'upstream', 'balance', 'grpc', 'runtime'],
+  dashboard: ['admin'],
   control: ['balance', 'config', 'grpc', 'upstream', 'runtime'],
   telemetry: ['proxy', 'balance', 'upstream', 'grpc'],
 };

@@ -4,7 +4,7 @@ import type { AttemptRecord, CallRecord } from '../proxy/observer.js';
 import { type Axis, drawBar, toneOf } from './bar.js';
 import { type Bucket, drawGauge } from './gauge.js';
 import { clip, count, createPaint, duration, type Paint, type Tone, wrap } from './paint.js';
-import { remedyFor } from './remedies.js';
+import { remedyFor } from '../grpc/remedies.js';
 
 /** How the text is to look. */
 export interface Look {

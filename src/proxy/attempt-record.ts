@@ -1,16 +1,22 @@
 import { decodeMessage } from '../grpc/percent.js';
+import { noPushback } from '../grpc/pushback.js';
 import { Status } from '../grpc/status.js';
 import type { Attempt } from './attempt.js';
 import type { AttemptRecord } from './observer.js';
 
-/** What is told of one attempt when its call has ended. */
-export function recordOf(attempt: Attempt): AttemptRecord {
+/** What is told of one attempt when its call has ended. @param told the attempt whose end the client was told; null: none's */
+export function recordOf(attempt: Attempt, told: Attempt | null): AttemptRecord {
   const { end } = attempt;
   return {
     backend: attempt.backend?.id ?? null,
     cause: attempt.cause,
     startedAt: attempt.startedAt,
+    sentAt: attempt.dispatched > 0 ? attempt.sentAt : null,
     endedAt: attempt.endedAt,
+    previous: attempt.previous,
+    trigger: attempt.trigger,
+    pushback: end?.pushback ?? noPushback,
+    told: attempt === told,
     result: resultOf(attempt),
     code: end?.code ?? Status.CANCELLED,
     message: decodeMessage(end?.message ?? ''),

@@ -65,6 +65,8 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   reader: ReplayReader | null = null;
   /** As which of its call's attempts its request HEADERS were handed to the wire, from 1; 0: they were not. */
   dispatched = 0;
+  /** When they were (clock ms). */
+  sentAt = 0;
   /** What it has passed on is freed once its HEADERS have left. */
   awaitsFlush = false;
   initial: readonly MetadataField[] | null = null;
@@ -85,7 +87,6 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   /** Null before its HEADERS were handed over, and once its end has been told. */
   private health: BackendHealth | null = null;
   private mark: Mark = 0;
-  private sentAt = 0;
   /** Negative: END_STREAM of the request has not been handed over. */
   private requestEndedAt = -1;
   /** Negative: no response headers yet. */

@@ -52,7 +52,8 @@ export function endCall(call: EndingCall, { with: source, reason }: Finish): voi
   if (!call.stream.closed && !answer(call, told, ending)) ending = { ...answerTooLarge, origin: 'proxy' };
   const { observer, meters } = call.parts;
   meters.callEnded(call, ending.code, ending.reason, call.machine.now);
-  if (observer.wants(ending.code, call.attempts.length)) observer.onCallEnded(recordOfCall(call, ending));
+  if (observer.wants(ending.code, call.attempts.length))
+    observer.onCallEnded(recordOfCall(call, told ?? call.winner, ending));
 }
 
 /** False: the client was told `answerTooLarge` instead. */
@@ -81,7 +82,7 @@ function answer(call: EndingCall, told: Attempt | null, ending: Told): boolean {
   });
 }
 
-function recordOfCall(call: EndingCall, ending: Told): CallRecord {
+function recordOfCall(call: EndingCall, speaker: Attempt | null, ending: Told): CallRecord {
   const { attempts, placement } = call;
   // What a client wrote belongs in no log; a pin that is known is a backend's name.
   const pinned =
@@ -96,7 +97,7 @@ function recordOfCall(call: EndingCall, ending: Told): CallRecord {
     processed: processedBy(attempts),
     pin: placement.kind === 'any' || !pinned ? null : { target: placement.target, strict: placement.kind === 'only' },
     session: call.seat?.key ?? null,
-    attempts: attempts.map(recordOf),
+    attempts: attempts.map((attempt) => recordOf(attempt, speaker)),
     retries: retriesOf(attempts),
     commit: call.commitCause,
     replayPeak: call.relay.peakHeld,

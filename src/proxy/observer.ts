@@ -1,7 +1,9 @@
+import type { Pushback } from '../grpc/attempt-facts.js';
 import type { BackendId, TargetName } from '../grpc/backend-id.js';
 import type { StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import type { AttemptCause, CommitCause } from '../policy/types.js';
+import type { HedgeTrigger } from './meters.js';
 
 /** One attempt of a call that has ended. Times are clock milliseconds. */
 export interface AttemptRecord {
@@ -9,7 +11,17 @@ export interface AttemptRecord {
   readonly backend: BackendId | null;
   readonly cause: AttemptCause;
   readonly startedAt: number;
+  /** When its HEADERS were handed to the wire; null: they never were. */
+  readonly sentAt: number | null;
   readonly endedAt: number;
+  /** grpc-previous-rpc-attempts of our own counting. */
+  readonly previous: number;
+  /** Null: no hedge. */
+  readonly trigger: HedgeTrigger | null;
+  /** What its end said of a further attempt. */
+  readonly pushback: Pushback;
+  /** Its end is what the client was told. */
+  readonly told: boolean;
   /** `cancelled`: ended by us; `lost`: its connection went; otherwise what its status says. */
   readonly result: 'ok' | 'failed' | 'lost' | 'cancelled' | 'unplaced';
   readonly code: StatusCode;

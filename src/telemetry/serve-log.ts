@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { HealthChange, ParkReason, ReleaseRoute } from '../balance/health-types.js';
+import { legible } from '../grpc/legible.js';
 import type { LossRecord } from '../proxy/losses.js';
 import type { CallObserver } from '../proxy/observer.js';
 import type { BackendChange } from '../upstream/types.js';
 import { createBurst } from './burst.js';
-import { legible } from './legible.js';
 import { logReady, type ReadyFacts } from './logger.js';
 
 /** Everything that a run of the proxy has to say, as log lines. */

@@ -1,4 +1,5 @@
 import { backendId } from '../../../src/grpc/backend-id.js';
+import { noPushback } from '../../../src/grpc/pushback.js';
 import { Status } from '../../../src/grpc/status.js';
 import type { AttemptRecord, CallRecord } from '../../../src/proxy/observer.js';
 
@@ -14,6 +15,11 @@ export function attempt(
     cause: 'first',
     startedAt: 1000 + start,
     endedAt: 1000 + end,
+    sentAt: 1000 + start,
+    previous: 0,
+    trigger: null,
+    pushback: noPushback,
+    told: false,
     result: 'ok',
     code: Status.OK,
     message: '',

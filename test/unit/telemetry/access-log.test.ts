@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { backendId } from '../../../src/grpc/backend-id.js';
+import { millis } from '../../../src/grpc/millis.js';
+import { neverAgain, noPushback } from '../../../src/grpc/pushback.js';
 import { Status } from '../../../src/grpc/status.js';
 import type { CallRecord } from '../../../src/proxy/observer.js';
 import { type AccessLogMode, createAccessLog } from '../../../src/telemetry/access-log.js';
@@ -24,6 +26,11 @@ const retried: CallRecord = {
       cause: 'first',
       startedAt: 5000.2234567,
       endedAt: 5002.2234567,
+      sentAt: 5000.4234567,
+      previous: 0,
+      trigger: null,
+      pushback: noPushback,
+      told: false,
       result: 'lost',
       code: Status.UNAVAILABLE,
       message: '',
@@ -33,6 +40,11 @@ const retried: CallRecord = {
       cause: 'transparent',
       startedAt: 5003.1234567,
       endedAt: 5004.1234567,
+      sentAt: null,
+      previous: 0,
+      trigger: null,
+      pushback: { kind: 'after', ms: millis(46) },
+      told: false,
       result: 'failed',
       code: Status.UNAVAILABLE,
       message: 'no',
@@ -42,6 +54,11 @@ const retried: CallRecord = {
       cause: 'retry',
       startedAt: 5050.1234567,
       endedAt: 5060.1234567,
+      sentAt: null,
+      previous: 1,
+      trigger: null,
+      pushback: neverAgain,
+      told: true,
       result: 'unplaced',
       code: Status.UNAVAILABLE,
       message: 'no',
@@ -82,9 +99,28 @@ test('D24: one line at info says what became of a call and of each attempt', () 
     deadline_ms: 1000,
     replay_peak: 123,
     attempts: [
-      { backend: 'b1', cause: 'first', at: 0.1, ms: 2, result: 'lost', code: 'UNAVAILABLE' },
-      { backend: 'b2', cause: 'transparent', at: 3, ms: 1, result: 'failed', code: 'UNAVAILABLE', message: 'no' },
-      { backend: null, cause: 'retry', at: 50, ms: 10, result: 'unplaced', code: 'UNAVAILABLE', message: 'no' },
+      { backend: 'b1', cause: 'first', at: 0.1, sent: 0.3, ms: 2, result: 'lost', code: 'UNAVAILABLE' },
+      {
+        backend: 'b2',
+        cause: 'transparent',
+        at: 3,
+        ms: 1,
+        result: 'failed',
+        code: 'UNAVAILABLE',
+        pushback: 46,
+        message: 'no',
+      },
+      {
+        backend: null,
+        cause: 'retry',
+        at: 50,
+        ms: 10,
+        result: 'unplaced',
+        told: true,
+        code: 'UNAVAILABLE',
+        pushback: 'never',
+        message: 'no',
+      },
     ],
   });
 });

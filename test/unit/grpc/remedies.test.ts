@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remedyFor } from '../../../src/demo/remedies.js';
+import { remedyFor } from '../../../src/grpc/remedies.js';
 import { stopReasons } from '../../../src/grpc/stop-reason.js';
 
 test('every stop reason but those where nothing is wrong has a remedy, of its own words', () => {

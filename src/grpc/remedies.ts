@@ -1,4 +1,4 @@
-import type { StopReason } from '../grpc/stop-reason.js';
+import type { StopReason } from './stop-reason.js';
 
 /** What whoever is not content with this end can do, in a few words; null: nothing is wrong. */
 export function remedyFor(reason: StopReason): string | null {
