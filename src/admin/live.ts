@@ -89,6 +89,8 @@ export interface RecentCall extends CallDescription {
   readonly seq: number;
   /** Wall clock at the call's start (ms since 1970). */
   readonly started: number;
+  /** Attempts between those that are told: at most 32 are. Absent: all are told. */
+  readonly attempts_left_out?: number | undefined;
   /** Why it ended so, in words (grpc/reason-words.ts), and what to do about it; null: nothing is wrong. */
   readonly why: string;
   readonly remedy: string | null;

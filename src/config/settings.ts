@@ -293,6 +293,12 @@ export const settingTable = {
     null,
     'File with the bearer token that a POST needs beyond loopback.',
   ),
+  recentCalls: one(
+    'Admin HTTP and control',
+    integer(0, 10_000),
+    '500',
+    'Calls kept for /calls and the dashboard: those that failed or took more than one attempt, and a few others. 0: none.',
+  ),
   control: one(
     'Admin HTTP and control',
     listenAddressOrOff,

@@ -51,8 +51,9 @@ export function endCall(call: EndingCall, { with: source, reason }: Finish): voi
   };
   if (!call.stream.closed && !answer(call, told, ending)) ending = { ...answerTooLarge, origin: 'proxy' };
   const { observer, meters } = call.parts;
-  meters.callEnded(call, ending.code, ending.reason, call.machine.now);
-  if (observer.wants(ending.code, call.attempts.length))
+  const { now } = call.machine;
+  meters.callEnded(call, ending.code, ending.reason, now);
+  if (observer.wants(ending.code, call.attempts.length, now))
     observer.onCallEnded(recordOfCall(call, told ?? call.winner, ending));
 }
 

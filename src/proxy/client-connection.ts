@@ -91,8 +91,8 @@ export class ClientConnection implements CallHome {
     const id = nextCallId();
     this.refuse(stream, refusal(this.parts, code, detail, { reason, callId: id }), null);
     meters.callRefused(code, reason);
-    if (!observer.wants(code, 0)) return;
     const now = clock.now();
+    if (!observer.wants(code, 0, now)) return;
     observer.onCallEnded({
       id,
       method: fields.find(({ name }) => name === ':path')?.value ?? '',

@@ -57,7 +57,12 @@ export interface CallRecord {
 
 /** Implemented by telemetry, the demo and tests; called once per call, at its end, in its turn. */
 export interface CallObserver {
-  /** Whether a call that ended so is worth a record: most are not, and a record costs more than the rest of an end. */
-  wants(code: StatusCode, attempts: number): boolean;
+  /**
+   * Whether a call that ended so is worth a record: most are not, and a record costs more than the rest of an end. Changes
+   * nothing.
+   *
+   * @param now when it ended (clock ms)
+   */
+  wants(code: StatusCode, attempts: number, now: number): boolean;
   onCallEnded(record: CallRecord): void;
 }

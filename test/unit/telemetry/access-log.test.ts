@@ -178,6 +178,6 @@ test.each<[AccessLogMode, LogLevel, number, number, boolean]>([
   '--access-log %s at level %s: status %i after %i attempts gets a line: %s',
   (mode, level, code, attempts, wanted) => {
     const logger = createLogger({ level, format: 'json', destination: new Lines() });
-    expect(createAccessLog(logger, mode).wants(code, attempts)).toBe(wanted);
+    expect(createAccessLog(logger, mode).wants(code, attempts, 0)).toBe(wanted);
   },
 );
