@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Program } from './admin/program.js';
 import { type Admin, createAdmin } from './admin/server.js';
 import { createAdminState, createBackendRecords } from './app/admin-state.js';
 import { type BoundAddresses, createBackends } from './app/backends.js';
 import type { Ports } from './app/ports.js';
-import { readBackends, readWire } from './app/readings.js';
+import { readBackends, readThrottle, readWire } from './app/readings.js';
+import type { App, AppEvents, BackendTlsFiles, ClientTlsFiles, FileContents } from './app/types.js';
 import { createBlame } from './balance/blame.js';
-import type { HealthChange } from './balance/health-types.js';
 import { createPicker } from './balance/picker.js';
 import { createSessions } from './balance/sessions.js';
 import type { Picker } from './balance/types.js';
-import type { BackendSetting } from './config/backend.js';
 import { compileMethods } from './config/methods.js';
 import type { ServiceConfig } from './config/service-config.js';
 import type { Settings } from './config/settings.js';
@@ -17,100 +17,21 @@ import { defaultBalancing } from './grpc/balancing-config.js';
 import { viaLine } from './grpc/forwarding.js';
 import { defaultHttp2Settings, type Http2Settings } from './http2/types.js';
 import { WireTally } from './http2/wire-tally.js';
-import { createThrottle, type Throttle } from './policy/throttle.js';
+import { createThrottle } from './policy/throttle.js';
 import { ClientMemory } from './proxy/client-memory.js';
 import type { ClientTls } from './proxy/client-tls.js';
 import { createListener, type Listener } from './proxy/listener.js';
-import { LossBook, type LossRecord } from './proxy/losses.js';
-import type { Meters } from './proxy/meters.js';
+import { LossBook } from './proxy/losses.js';
 import { createNoMeters } from './proxy/no-meters.js';
 import { createNotes } from './proxy/notes.js';
-import type { CallObserver } from './proxy/observer.js';
 import type { ProxyParts } from './proxy/parts.js';
 import { RelayPool } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
 import { bindServer } from './runtime/bind-server.js';
 import type { BackendTls } from './upstream/connect.js';
-import type { BackendChange, UpstreamPool } from './upstream/types.js';
 
 export type { Ports } from './app/ports.js';
-
-/** For TLS with clients, PEM. */
-export interface ClientTlsFiles {
-  readonly tlsCert: string | null;
-  readonly tlsKey: string | null;
-  readonly tlsClientCa: string | null;
-}
-
-/** For TLS with backends, PEM. */
-export interface BackendTlsFiles {
-  readonly backendCa: string | null;
-  readonly backendCert: string | null;
-  readonly backendKey: string | null;
-}
-
-/** What the files that the settings name hold, read by the process boundary; null where a setting names none. */
-export interface FileContents extends ClientTlsFiles, BackendTlsFiles {
-  readonly adminToken: string | null;
-  /** Of `--endpoints`; empty where there is none. */
-  readonly endpoints: readonly BackendSetting[];
-}
-
-/** Where the app tells of what happens. None may throw. */
-export interface AppEvents {
-  readonly observer: CallObserver;
-  /** Counts what happens, and prints it at `/metrics`; default: nothing is counted. */
-  readonly meters?: Meters;
-  readonly onBackendChange: (change: BackendChange) => void;
-  readonly onHealthChange: (change: HealthChange) => void;
-  /** What became of the attempts of a backend that was lost (D34). */
-  readonly onLoss: (loss: LossRecord) => void;
-  readonly onClientRefused: (peer: string, detail: string) => void;
-  readonly onDefect: (error: unknown, call: string) => void;
-  /** A line of the log with fields of its own. */
-  readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
-}
-
-/** The whole proxy in one process. */
-export interface App {
-  /** Binds everything and connects to the backends. Rejects with one sentence. */
-  start(): Promise<void>;
-  /** `host:port` as really bound. */
-  readonly listening: readonly string[];
-  readonly adminAddress: string | null;
-  /** Of the control services. */
-  readonly controlAddress: string | null;
-  readonly pool: UpstreamPool;
-  /** The token bucket that all calls share. */
-  readonly throttle: Pick<Throttle, 'state'>;
-  /** Puts another service config in force, whole, between two calls: those in flight keep the one that they began under (CFG-10). */
-  configure(config: ServiceConfig): void;
-  /** Other contents of `--endpoints`. */
-  putEndpoints(backends: readonly BackendSetting[]): void;
-  /** Asks for all names of backends again, now. */
-  resolveAgain(): void;
-  /** Other certificates for clients, for handshakes from now on. Throws one sentence where they are not usable. */
-  secureClients(files: ClientTlsFiles): void;
-  /** Other certificates for backends, for connections from now on. Throws one sentence where they are not usable. */
-  secureBackends(files: BackendTlsFiles): void;
-  /** Calls in flight, replay and relay bytes, alarms, connections: the leak ledger. */
-  ledger(): Ledger;
-  /** Finishes what is in flight (contract, SIGTERM), then stops. */
-  drain(): Promise<void>;
-  /** Stops now. */
-  stop(): Promise<void>;
-}
-
-/** All zero when nothing is going on, but for connections that are kept. */
-export interface Ledger {
-  readonly calls: number;
-  readonly clients: number;
-  readonly replayBytes: number;
-  readonly relayBytes: number;
-  readonly upstreamStreams: number;
-  /** Calls that have a hold of a session. */
-  readonly sessionCalls: number;
-}
+export type * from './app/types.js';
 
 /** The time that upstream connections get to end after the last call (ms). */
 const upstreamGrace = 250;
@@ -121,6 +42,8 @@ export function createApp(
   files: FileContents,
   ports: Ports,
   events: AppEvents,
+  /** For the admin endpoints; null: there is none. */
+  program: Program | null = null,
 ): App {
   const { clock, random, alarms, turn } = ports;
   const wire: Http2Settings = {
@@ -304,7 +227,10 @@ export function createApp(
             tell: events.tell,
             metrics: events.meters === undefined ? undefined : metrics,
             sessions,
+            throttle: () => readThrottle(throttle),
+            program,
           }),
+          onDefect: (error) => events.onDefect(error, 'an admin request'),
         });
 
   /** Whoever looks at /readyz sends us no more by the time that the listener closes. */
@@ -316,6 +242,19 @@ export function createApp(
         resolve();
       };
     });
+  }
+
+  async function quiesceOnce(): Promise<void> {
+    draining = true;
+    backends.control?.setServing(false);
+    if (settings.preStopDelay > 0) await preStop();
+    await listener.drain(settings.drainTimeout);
+  }
+
+  let quiet: Promise<void> | null = null;
+  function quiesce(): Promise<void> {
+    quiet ??= quiesceOnce();
+    return quiet;
   }
 
   async function stop(): Promise<void> {
@@ -376,11 +315,9 @@ export function createApp(
         sessionCalls: sessions.stats(clock.now()).calls,
       };
     },
+    quiesce,
     async drain() {
-      draining = true;
-      backends.control?.setServing(false);
-      if (settings.preStopDelay > 0) await preStop();
-      await listener.drain(settings.drainTimeout);
+      await quiesce();
       await stop();
     },
     stop,

@@ -1,57 +1,14 @@
-import type { Sessions } from '../balance/sessions.js';
-import type { BackendId } from '../grpc/backend-id.js';
 import type { UpstreamBackend } from '../upstream/types.js';
+import { type AdminRequest, type AdminState, type Answer, refused } from './admin-state.js';
 import { type AdmissionRules, admit, type RequestFacts } from './admission.js';
-import {
-  type ActionParts,
-  act,
-  type BackendAction,
-  backendActions,
-  isProblem,
-  parkLength,
-  selectBackends,
-} from './backend-actions.js';
-import type { BackendHistory } from './backend-history.js';
-import { type BackendRow, type BackendSource, describeBackend, isUp } from './backend-state.js';
-
-/** What the admin endpoints tell, read when asked, and what they act on. */
-export interface AdminState extends ActionParts {
-  readonly draining: () => boolean;
-  /** Clock milliseconds. */
-  readonly now: () => number;
-  readonly history: Pick<BackendHistory, 'look'>;
-  /** Where the backends that are wanted come from; one that is missing is removed. */
-  readonly sources: () => ReadonlyMap<BackendId, BackendSource>;
-  readonly sessions: Pick<Sessions, 'stats' | 'clear'>;
-  /** Prometheus text; absent: nothing is counted. */
-  readonly metrics?: (() => string) | undefined;
-  /** A line of the log. */
-  readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
-}
-
-/** An answer, in JSON unless it says otherwise. */
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  /** The content-type of a body that is a text as it stands. */
-  readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A request that has been admitted. */
-interface Request {
-  /** As in the path: escapes stand. */
-  readonly segment: string;
-  /** After the `?`; empty where there is none. */
-  readonly query: string;
-  /** Who asks, for the log. */
-  readonly peer: string;
-}
+import { act, type BackendAction, backendActions, isProblem, parkLength, selectBackends } from './backend-actions.js';
+import { type BackendRow, describeBackend, isUp } from './backend-state.js';
+import { describeConfig, describeThrottle, drain, reload } from './program-endpoints.js';
 
 interface Endpoint {
   /** GET takes HEAD too. */
   readonly method: 'GET' | 'POST';
-  readonly answer: (request: Request) => Answer;
+  readonly answer: (request: AdminRequest) => Answer | Promise<Answer>;
 }
 
 /**
@@ -62,7 +19,7 @@ interface Endpoint {
 export function createEndpoints(
   state: AdminState,
   rules: AdmissionRules,
-): (facts: RequestFacts, url: string, peer: string) => Answer {
+): (facts: RequestFacts, url: string, peer: string) => Answer | Promise<Answer> {
   const get = (answer: Endpoint['answer']): Endpoint => ({ method: 'GET', answer });
   const post = (answer: Endpoint['answer']): Endpoint => ({ method: 'POST', answer });
   /** By path; `*` stands for one segment. */
@@ -76,6 +33,10 @@ export function createEndpoints(
     ),
     ['/sessions', get(() => describeSessions(state))],
     ['/sessions/clear', post(({ peer }) => clearSessions(peer, state))],
+    ['/config', get(() => describeConfig(state))],
+    ['/throttle', get(() => describeThrottle(state))],
+    ['/reload', post((request) => reload(request, state))],
+    ['/drain', post((request) => drain(request, state))],
   ]);
 
   return (facts, url, peer) => {
@@ -128,7 +89,7 @@ function rowsOf(backends: readonly UpstreamBackend[], state: AdminState): Backen
   });
 }
 
-function actOn(action: BackendAction, { segment, query, peer }: Request, state: AdminState): Answer {
+function actOn(action: BackendAction, { segment, query, peer }: AdminRequest, state: AdminState): Answer {
   const selected = selectBackends(segment, state.pool.backends);
   if (isProblem(selected)) return refused(selected);
   if (action !== 'park' && query !== '') return refused({ status: 400, problem: `${action} takes no parameters` });
@@ -157,17 +118,13 @@ function clearSessions(peer: string, { sessions, tell }: AdminState): Answer {
   return { status: 200, body: { cleared } };
 }
 
-function refused({ status, problem }: { readonly status: number; readonly problem: string }): Answer {
-  return { status, body: { error: problem } };
-}
-
 /** The most of a path that an answer repeats (characters). */
 const shownPath = 100;
 
 function nothingAt(path: string, tooDeep: boolean): string {
   const there = `there is no ${path.slice(0, shownPath)}`;
   if (tooDeep) return `${there}; in the name of a backend / is written as %2F`;
-  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear`;
+  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear, /config, /throttle, /reload, /drain`;
 }
 
 /** Path and query. */

@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream';
 import { tokenCheck } from '../runtime/bearer.js';
 import { isBeyondLoopback } from '../runtime/loopback.js';
 import { formatEndpoint } from '../upstream/endpoint.js';
-import { type AdminState, type Answer, createEndpoints } from './endpoints.js';
+import type { AdminState, Answer } from './admin-state.js';
+import { createEndpoints } from './endpoints.js';
 
 export interface AdminOptions {
   /** Makes the server listen; resolves to the address really bound, rejects with one sentence. */
@@ -16,6 +17,8 @@ export interface AdminOptions {
   /** The bearer token; null where there is none. */
   readonly token: string | null;
   readonly state: AdminState;
+  /** A fault of ours, which that one request is answered 500 for. */
+  readonly onDefect: (error: unknown) => void;
 }
 
 /** The admin listener. */
@@ -53,8 +56,24 @@ export function createAdmin(options: AdminOptions): Admin {
     const facts = { method, host: listen.kind === 'unix' ? 'localhost' : host, origin, fetchSite, authorization };
     // No endpoint reads a body: whoever sends one is answered and the connection closed, not listened to.
     if (hasBody(headers)) response.setHeader('connection', 'close');
-    send(response, method, answer(facts, url, peerOf(request.socket)));
+    void respond(response, method, () => answer(facts, url, peerOf(request.socket)));
   });
+
+  /** Never rejects. What is answered at once is made in the turn of its request. */
+  async function respond(
+    response: http.ServerResponse,
+    method: string,
+    make: () => Answer | Promise<Answer>,
+  ): Promise<void> {
+    let made: Answer;
+    try {
+      made = await make();
+    } catch (error) {
+      options.onDefect(error);
+      made = { status: 500, body: { error: 'a defect of the proxy kept it from answering; the log tells more' } };
+    }
+    send(response, method, made);
+  }
   server.maxConnections = maxConnections;
   server.on('clientError', refuse);
 

@@ -1,5 +1,6 @@
+import type { AdminState } from '../admin/admin-state.js';
 import { BackendHistory } from '../admin/backend-history.js';
-import type { AdminState } from '../admin/endpoints.js';
+
 import type { HealthChange } from '../balance/health-types.js';
 import type { Sessions } from '../balance/sessions.js';
 import { duration } from '../config/setting-kinds.js';
@@ -45,7 +46,9 @@ export function createBackendRecords(backends: () => Backends, now: () => number
 export function createAdminState(
   backends: Backends,
   { history }: BackendRecords,
-  rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics'> & { readonly sessions: Sessions },
+  rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics' | 'throttle' | 'program'> & {
+    readonly sessions: Sessions;
+  },
 ): AdminState {
   const { pool, book, sources } = backends;
   sources.onChange((_backends, { added }) => {

@@ -1,6 +1,8 @@
 import { stateOf } from '../admin/backend-state.js';
+import type { LiveThrottle } from '../admin/live.js';
 import type { HealthView } from '../balance/types.js';
 import { WireTally } from '../http2/wire-tally.js';
+import type { Throttle } from '../policy/throttle.js';
 import type { BackendReading, WireReading } from '../proxy/meters.js';
 import type { UpstreamPool } from '../upstream/types.js';
 
@@ -22,5 +24,20 @@ export function readWire({ receivedBytes, receivedFrames, sentBytes, sentFrames 
   return {
     received: { bytes: receivedBytes, frames: WireTally.named(receivedFrames) },
     sent: { bytes: sentBytes, frames: WireTally.named(sentFrames) },
+  };
+}
+
+/** The token bucket in tokens, to a thousandth; null where nothing throttles. */
+export function readThrottle(throttle: Pick<Throttle, 'state' | 'suppressed' | 'isShut'>): LiveThrottle | null {
+  const { state, suppressed } = throttle;
+  if (state === null) return null;
+  const { maxMilliTokens, milliTokensPerSuccess } = state.limits;
+  return {
+    tokens: state.milliTokens / 1000,
+    max_tokens: maxMilliTokens / 1000,
+    threshold: maxMilliTokens / 2000,
+    token_ratio: milliTokensPerSuccess / 1000,
+    shut: throttle.isShut(false),
+    suppressed,
   };
 }

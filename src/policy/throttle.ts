@@ -14,6 +14,10 @@ export interface Throttle {
   count(as: 'failure' | 'success'): void;
   /** Other limits scale what is left in proportion, the same keep it, null ends throttling (THR-17, THR-18). */
   configure(limits: ThrottleLimits | null): void;
+  /** A call's next attempt was held back, for the first time in that call. */
+  suppress(): void;
+  /** How often that was. */
+  readonly suppressed: number;
   /** In thousandths; null where nothing throttles. */
   readonly state: { readonly milliTokens: number; readonly limits: ThrottleLimits } | null;
 }
@@ -24,6 +28,7 @@ const milliTokensPerFailure = 1000;
 export function createThrottle(first: ThrottleLimits | null): Throttle {
   let limits = first;
   let milliTokens = first?.maxMilliTokens ?? 0;
+  let suppressed = 0;
   return {
     isShut(debit) {
       if (limits === null) return false;
@@ -45,6 +50,12 @@ export function createThrottle(first: ThrottleLimits | null): Throttle {
             : Math.floor((milliTokens * next.maxMilliTokens) / limits.maxMilliTokens);
       }
       limits = next;
+    },
+    suppress() {
+      suppressed += 1;
+    },
+    get suppressed() {
+      return suppressed;
     },
     get state() {
       return limits === null ? null : { milliTokens, limits };

@@ -100,6 +100,7 @@ export class CallMachine {
   private countThrottled(): void {
     if (this.throttledCounted) return;
     this.throttledCounted = true;
+    this.parts.throttle.suppress();
     this.parts.meters.throttled();
   }
 

@@ -14,6 +14,8 @@ const faults: readonly (readonly [what: string, planted: Planted, seen: RegExp, 
         isShut: (debit) => real.isShut(debit),
         count() {},
         configure: (limits) => real.configure(limits),
+        suppress: () => real.suppress(),
+        suppressed: 0,
         get state() {
           return real.state;
         },
@@ -28,6 +30,8 @@ const faults: readonly (readonly [what: string, planted: Planted, seen: RegExp, 
         isShut: () => false,
         count: (as) => real.count(as),
         configure: (limits) => real.configure(limits),
+        suppress: () => real.suppress(),
+        suppressed: 0,
         get state() {
           return real.state;
         },

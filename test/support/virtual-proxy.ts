@@ -201,6 +201,10 @@ export class VirtualProxy {
           throttle.count(as);
         },
         configure: (next) => throttle.configure(next),
+        suppress: () => throttle.suppress(),
+        get suppressed() {
+          return throttle.suppressed;
+        },
         get state() {
           return throttle.state;
         },

@@ -22,6 +22,7 @@ async function start(listen: BindAddress, rest: Partial<AdminOptions> = {}): Pro
     hosts: [],
     token: null,
     state: new World([]),
+    onDefect: () => {},
     ...rest,
   });
   await admin.start();

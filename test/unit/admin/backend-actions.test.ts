@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../../src/admin/admin-state.js';
 import type { RequestFacts } from '../../../src/admin/admission.js';
-import type { Answer } from '../../../src/admin/endpoints.js';
 import { backendId } from '../../../src/grpc/backend-id.js';
 import { ask, post, rows } from './ask.js';
 import { backend, member, World } from './backends.js';

@@ -1,5 +1,7 @@
+import type { AdminState } from '../../../src/admin/admin-state.js';
 import { BackendHistory } from '../../../src/admin/backend-history.js';
-import type { AdminState } from '../../../src/admin/endpoints.js';
+import type { LiveThrottle } from '../../../src/admin/live.js';
+import type { Program } from '../../../src/admin/program.js';
 import { createHealth } from '../../../src/balance/health.js';
 import { defaultHealth, type Health, type HealthChange } from '../../../src/balance/health-types.js';
 import { createSessions, type Sessions } from '../../../src/balance/sessions.js';
@@ -65,6 +67,8 @@ export class World implements AdminState {
   /** Clock milliseconds. */
   time = 1000;
   isDraining = false;
+  bucket: LiveThrottle | null = null;
+  program: Program | null = null;
   /** Streams open at an address that a backend had before. */
   atOldAddress = 0;
   /** Ids that no source names. */
@@ -100,6 +104,7 @@ export class World implements AdminState {
 
   readonly draining = (): boolean => this.isDraining;
   readonly now = (): number => this.time;
+  readonly throttle = (): LiveThrottle | null => this.bucket;
   readonly sources = (): ReturnType<AdminState['sources']> =>
     new Map(this.backends.filter(({ id }) => !this.removed.has(id)).map(({ id }) => [id, 'flags'] as const));
   readonly onHealthChange = (change: HealthChange): void => {

@@ -1,0 +1,50 @@
+import type { Sessions } from '../balance/sessions.js';
+import type { BackendId } from '../grpc/backend-id.js';
+import type { ActionParts } from './backend-actions.js';
+import type { BackendHistory } from './backend-history.js';
+import type { BackendSource } from './backend-state.js';
+import type { LiveThrottle } from './live.js';
+import type { Program } from './program.js';
+
+/** What the admin endpoints tell, read when asked, and what they act on. */
+export interface AdminState extends ActionParts {
+  readonly draining: () => boolean;
+  /** Clock milliseconds. */
+  readonly now: () => number;
+  readonly history: Pick<BackendHistory, 'look'>;
+  /** Where the backends that are wanted come from; one that is missing is removed. */
+  readonly sources: () => ReadonlyMap<BackendId, BackendSource>;
+  readonly sessions: Pick<Sessions, 'stats' | 'clear'>;
+  /** The token bucket; null where nothing throttles. */
+  readonly throttle: () => LiveThrottle | null;
+  /** Null: a proxy without a program around it, which has no files to follow. */
+  readonly program: Program | null;
+  /** Prometheus text; absent: nothing is counted. */
+  readonly metrics?: (() => string) | undefined;
+  /** A line of the log. */
+  readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+/** An answer, in JSON unless it says otherwise. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  /** The content-type of a body that is a text as it stands. */
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that has been admitted. */
+export interface AdminRequest {
+  /** As in the path: escapes stand. */
+  readonly segment: string;
+  /** After the `?`; empty where there is none. */
+  readonly query: string;
+  /** Who asks, for the log. */
+  readonly peer: string;
+}
+
+/** An answer that says in a sentence why not. */
+export function refused({ status, problem }: { readonly status: number; readonly problem: string }): Answer {
+  return { status, body: { error: problem } };
+}
