@@ -159,6 +159,7 @@ export function createApp(
     scheme: settings.backendTls ? 'https' : 'http',
     observer: events.observer,
     meters,
+    tracing: events.tracing ?? null,
     nextCallId: () => {
       calls += 1;
       return `${instance}-${calls.toString(36)}`;

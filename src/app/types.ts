@@ -5,6 +5,7 @@ import type { Throttle } from '../policy/throttle.js';
 import type { LossRecord } from '../proxy/losses.js';
 import type { Meters } from '../proxy/meters.js';
 import type { CallObserver } from '../proxy/observer.js';
+import type { Tracing } from '../proxy/tracing.js';
 import type { BackendChange, UpstreamPool } from '../upstream/types.js';
 
 /** For TLS with clients, PEM. */
@@ -33,6 +34,8 @@ export interface AppEvents {
   readonly observer: CallObserver;
   /** Counts what happens, and prints it at `/metrics`; default: nothing is counted. */
   readonly meters?: Meters;
+  /** Default: no traces. */
+  readonly tracing?: Tracing | null;
   readonly onBackendChange: (change: BackendChange) => void;
   readonly onHealthChange: (change: HealthChange) => void;
   /** What became of the attempts of a backend that was lost (D34). */

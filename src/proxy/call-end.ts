@@ -12,6 +12,7 @@ import type { Story } from './notes.js';
 import type { CallRecord } from './observer.js';
 import type { ProxyParts } from './parts.js';
 import { processedBy, retriesOf, storyOf } from './story.js';
+import type { CallTrace } from './tracing.js';
 
 /** What the end of a call is told from. */
 export interface EndingCall extends MeteredCall {
@@ -33,6 +34,7 @@ export interface EndingCall extends MeteredCall {
   readonly headersForwarded: boolean;
   readonly commitCause: CommitCause | null;
   readonly relay: { readonly peakHeld: number };
+  readonly trace: CallTrace | null;
 }
 
 type Finish = Extract<Decision, { type: 'finish' }>;
@@ -53,8 +55,12 @@ export function endCall(call: EndingCall, { with: source, reason }: Finish): voi
   const { observer, meters } = call.parts;
   const { now } = call.machine;
   meters.callEnded(call, ending.code, ending.reason, now);
-  if (observer.wants(ending.code, call.attempts.length, now))
-    observer.onCallEnded(recordOfCall(call, told ?? call.winner, ending));
+  const observed = observer.wants(ending.code, call.attempts.length, now);
+  const traced = call.trace?.recorded ?? false;
+  if (!observed && !traced) return;
+  const record = recordOfCall(call, told ?? call.winner, ending);
+  if (observed) observer.onCallEnded(record);
+  if (traced) call.trace?.ended(record);
 }
 
 /** False: the client was told `answerTooLarge` instead. */

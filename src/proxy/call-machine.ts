@@ -11,6 +11,8 @@ export interface MachineOwner {
   /** Nothing more is to be decided. */
   readonly over: boolean;
   apply(decision: Decision): void;
+  /** The throttle stopped a retry or a hedge: told once. */
+  throttled(): void;
   /** A defect of ours was thrown. */
   machineFailed(error: unknown): void;
 }
@@ -102,6 +104,7 @@ export class CallMachine {
     this.throttledCounted = true;
     this.parts.throttle.suppress();
     this.parts.meters.throttled();
+    this.owner.throttled();
   }
 
   private arm(at: Millis | null): void {

@@ -9,7 +9,7 @@ import type { AttemptId, CallEvent, CallPolicy, CommitCause, Decision, Placement
 import type { ReplayBudget } from '../replay/types.js';
 import type { UpstreamBackend } from '../upstream/types.js';
 import { initialAnswer } from './answer.js';
-import { Attempt } from './attempt.js';
+import type { Attempt } from './attempt.js';
 import type { AttemptOwner } from './attempt-owner.js';
 import { authorityFor } from './authority.js';
 import { avoidedAmong } from './avoided.js';
@@ -23,6 +23,8 @@ import type { ProxyParts } from './parts.js';
 import { placementOf } from './placement.js';
 import { RequestRelay } from './request-relay.js';
 import { findSeat, leaveSeat, SessionSeat } from './session-seat.js';
+import { attemptFor } from './start-attempt.js';
+import type { CallTrace } from './tracing.js';
 
 /** Where a call came from: its client's connection. */
 export interface CallHome {
@@ -42,13 +44,13 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
   readonly home: CallHome;
   readonly parts: ProxyParts;
   readonly request: IncomingCall;
-  private readonly policy: CallPolicy;
+  readonly policy: CallPolicy;
   readonly method: MethodIndex;
   readonly placement: Placement;
   /** Null: the call is of no session. */
   seat: SessionSeat | null = null;
   /** Bytes of one message of an answer; null: no limit. */
-  private readonly responseLimit: number | null;
+  readonly responseLimit: number | null;
   readonly relay: RequestRelay;
   readonly startedAt: number;
   readonly deadlineAt: Millis | null;
@@ -65,6 +67,8 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
   private callId: string | null = null;
   private readonly losses: CallLosses;
   readonly machine: CallMachine;
+  /** Null: the call is not traced. */
+  readonly trace: CallTrace | null;
 
   constructor(home: CallHome, parts: ProxyParts, stream: Http2Stream, request: IncomingCall) {
     this.home = home;
@@ -72,6 +76,7 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
     this.stream = stream;
     this.request = request;
     this.startedAt = parts.clock.now();
+    this.trace = parts.tracing === null ? null : parts.tracing.begin(request, this.startedAt);
     this.policy = parts.policyFor(request.path);
     this.method = parts.meters.method(request.path, this.policy.named);
     const timeout = least(request.timeout, this.policy.timeout);
@@ -191,6 +196,7 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
       previous: attempt.previous,
       policy: this.guarded,
     });
+    if (this.trace !== null) this.trace.attemptFields(fields, attempt);
     const { bodiless } = this.relay;
     if (!connection.sendHeaders(stream, fields, bodiless)) {
       // No further attempt would fare better (CON-13), and one that runs elsewhere is none the worse.
@@ -290,6 +296,10 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
     return this.done;
   }
 
+  throttled(): void {
+    this.trace?.throttled(this.machine.now);
+  }
+
   machineFailed(error: unknown): void {
     this.attemptFailed(error);
   }
@@ -315,35 +325,23 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
   apply(decision: Decision): void {
     switch (decision.type) {
       case 'startAttempt': {
-        const attempt = new Attempt(this, this.parts, {
-          id: decision.attempt,
-          path: this.request.path,
-          method: this.method,
-          trigger: this.machine.triggerOf(decision.cause),
-          cause: decision.cause,
-          hedge: this.policy.plan.kind === 'hedge' && decision.previous > 0,
-          previous: decision.previous,
-          avoid: decision.avoid,
-          onlyOn: decision.onlyOn,
-          seat: this.seatFor(decision),
-          exclude: this.request.directives.exclude,
-          waitForReady: this.policy.waitForReady,
-          guarded: this.guarded,
-          responseLimit: this.responseLimit,
-        });
+        const attempt = attemptFor(this, decision, this.seatFor(decision));
         this.attempts.push(attempt);
         // A committed call whose attempt never left is placed again, and stays committed.
         if (this.commitCause !== null) this.winner = attempt;
         attempt.place();
+        if (this.trace !== null && attempt.stream === null) this.trace.delayed(attempt.id);
         return;
       }
       case 'commit':
         this.commitCause = decision.cause;
+        this.trace?.committed(this.machine.now);
         this.parts.meters.committed(decision.cause);
         this.winner = this.attempt(decision.attempt);
         this.relay.commit(this.winner);
         return;
       case 'cancelAttempt':
+        this.trace?.cancelled(decision.attempt, decision.why);
         this.attempt(decision.attempt)?.cancel(decision.why === 'deadline');
         return;
       case 'countThrottle':

@@ -14,6 +14,7 @@ import { createReplayBudget } from '../replay/budget.js';
 import type { ReplayBudget } from '../replay/types.js';
 import { refusal } from './answer.js';
 import { Call, type CallHome } from './call.js';
+import type { CallRecord } from './observer.js';
 import type { ProxyParts } from './parts.js';
 import { answerShort } from './short-answer.js';
 
@@ -87,15 +88,18 @@ export class ClientConnection implements CallHome {
     detail: string,
     reason: StopReason,
   ): void {
-    const { observer, meters, clock, nextCallId } = this.parts;
+    const { observer, meters, tracing, clock, nextCallId } = this.parts;
     const id = nextCallId();
     this.refuse(stream, refusal(this.parts, code, detail, { reason, callId: id }), null);
     meters.callRefused(code, reason);
     const now = clock.now();
-    if (!observer.wants(code, 0, now)) return;
-    observer.onCallEnded({
+    const path = fields.find(({ name }) => name === ':path')?.value ?? '';
+    const observed = observer.wants(code, 0, now);
+    const trace = tracing === null ? null : tracing.begin({ path, fields }, now);
+    if (!observed && trace === null) return;
+    const record: CallRecord = {
       id,
-      method: fields.find(({ name }) => name === ':path')?.value ?? '',
+      method: path,
       startedAt: now,
       endedAt: now,
       code,
@@ -111,7 +115,9 @@ export class ClientConnection implements CallHome {
       commit: null,
       replayPeak: 0,
       deadlineAt: null,
-    });
+    };
+    if (observed) observer.onCallEnded(record);
+    trace?.ended(record);
   }
 
   /** Answers a request that starts no call. */

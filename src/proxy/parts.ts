@@ -13,6 +13,7 @@ import type { Meters } from './meters.js';
 import type { Notes } from './notes.js';
 import type { CallObserver } from './observer.js';
 import type { RelayBudget } from './relay-budget.js';
+import type { Tracing } from './tracing.js';
 
 /** All that calls share. Built once by the composition root. */
 export interface ProxyParts {
@@ -60,6 +61,8 @@ export interface ProxyParts {
   readonly scheme: 'http' | 'https';
   readonly observer: CallObserver;
   readonly meters: Meters;
+  /** Null: no traces. */
+  readonly tracing: Tracing | null;
   /** A call's id for logs: unique in this process's life. */
   readonly nextCallId: () => string;
   /** A defect of ours, caught at a call's edge; the call ends INTERNAL `internal`. */

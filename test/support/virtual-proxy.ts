@@ -220,6 +220,7 @@ export class VirtualProxy {
       maxMessageSize: null,
       notes: createNotes('hedgerow-', true),
       meters: createNoMeters(),
+      tracing: null,
       authority: { kind: 'client' },
       scheme: 'http',
       observer: {
