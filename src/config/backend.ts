@@ -79,6 +79,15 @@ export function parseBackend(text: string): Parsed<BackendSetting> {
   return joined.ok && !options.ok ? options : joined;
 }
 
+/** As `--backend` takes it; options that are as by default are left out. */
+export function showBackend(backend: BackendSetting): string {
+  const options = [...backendOptions].flatMap(([name, { key }]) => {
+    const value = backend[key];
+    return value === null || value === defaultOptions[key] ? [] : [`,${name}=${value}`];
+  });
+  return `${backend.name}=${backend.target}${options.join('')}`;
+}
+
 function readOptions(texts: readonly string[]): Parsed<BackendOptions> {
   const options: { -readonly [K in keyof BackendOptions]: BackendOptions[K] } = { ...defaultOptions };
   const given = new Set<string>();

@@ -13,3 +13,8 @@ export function thousandths(text: string): number {
   if (kept > 300) return Number.POSITIVE_INFINITY;
   return Number(digits.slice(0, kept).padEnd(kept, '0'));
 }
+
+/** A number of at least 0 without exponent, to nine decimals: `0.25`, `1500`. */
+export function plainDecimal(value: number): string {
+  return value.toFixed(9).replace(/\.?0+$/, '');
+}

@@ -1,4 +1,5 @@
 import { type Millis, millis } from '../grpc/millis.js';
+import { plainDecimal } from './decimal.js';
 
 /** google.protobuf.Duration: about 10 000 years. */
 const maxSeconds = 315_576_000_000;
@@ -20,6 +21,11 @@ export function parseProtoDuration(text: string): ProtoDuration {
   // One decimal, converted once: adding seconds and nanoseconds as floats would round twice.
   const magnitude = Number(`${seconds}${fraction.padEnd(9, '0')}e-6`);
   return { ok: true, value: millis(sign === '' || magnitude === 0 ? magnitude : -magnitude) };
+}
+
+/** A duration of at least 0 as proto3 JSON has it: `0.25s`. */
+export function showProtoDuration(duration: Millis): string {
+  return `${plainDecimal(duration / 1000)}s`;
 }
 
 /** `250ms`, `2m` and the like are the commonest slip: say what to write instead. */

@@ -26,11 +26,18 @@ export type ReadSettings =
   | {
       readonly ok: true;
       readonly settings: Settings;
+      /** Which source gave each of them. */
+      readonly origins: SettingOrigins;
       /** Lines worth logging: variables that look like a misspelt setting. */
       readonly notes: readonly string[];
     }
   /** One line, with its place, that says what is allowed. */
   | { readonly ok: false; readonly problem: string };
+
+/** Where a setting's value is from. */
+export type SettingOrigin = 'flag' | 'environment' | 'file' | 'default';
+
+export type SettingOrigins = Readonly<Record<SettingKey, SettingOrigin>>;
 
 /** Thrown and caught within this file: the first problem ends the reading. */
 class Problem extends Error {}
@@ -39,6 +46,7 @@ class Problem extends Error {}
 type Given = <T>(setting: Setting<T>) => T | readonly T[];
 
 interface Source {
+  readonly origin: SettingOrigin;
   readonly given: ReadonlyMap<SettingKey, Given>;
   /** How this source calls a setting. */
   readonly nameOf: (key: SettingKey) => string;
@@ -66,8 +74,8 @@ export function settingsFile(flags: readonly string[], env: SettingSources['env'
 export function readSettings(sources: SettingSources): ReadSettings {
   try {
     const given: readonly Source[] = [
-      { given: givenByFlags(sources.flags), nameOf: flagOf },
-      { given: givenByEnv(sources.env), nameOf: variableOf },
+      { origin: 'flag', given: givenByFlags(sources.flags), nameOf: flagOf },
+      { origin: 'environment', given: givenByEnv(sources.env), nameOf: variableOf },
       ...(sources.file === null ? [] : [givenByFile(sources.file)]),
     ];
     const values: Partial<Record<SettingKey, unknown>> = {};
@@ -80,10 +88,13 @@ export function readSettings(sources: SettingSources): ReadSettings {
       values[key] = first === undefined ? initialValue(settingTable[key]) : first;
     }
     const settings = values as Settings; // every key of the table was set, each by its own kind
-    const nameOf = (key: SettingKey): string => (given.find((source) => source.given.has(key))?.nameOf ?? flagOf)(key);
+    const sourceOf = (key: SettingKey): Source | undefined => given.find((source) => source.given.has(key));
+    const nameOf = (key: SettingKey): string => (sourceOf(key)?.nameOf ?? flagOf)(key);
     judgeTogether(settings, sources.localAddresses ?? [], nameOf);
     const notes = [...strayVariables(sources.env), ...idleSettings(settings)];
-    return { ok: true, settings: deepFreeze(settings), notes };
+    const origins = Object.fromEntries(settingKeys.map((key) => [key, sourceOf(key)?.origin ?? 'default']));
+    // Of every key, as above.
+    return { ok: true, settings: deepFreeze(settings), origins: origins as SettingOrigins, notes };
   } catch (error) {
     if (error instanceof Problem) return { ok: false, problem: error.message };
     throw error;
@@ -160,7 +171,7 @@ function givenByFile(file: { readonly path: string; readonly text: string }): So
     if (given.has(known)) throw new Problem(`${place}: ${known} is given twice`);
     given.set(known, (setting) => fromNode(setting, node, (at) => `${placeAt(at.offset)}: ${known}:`));
   }
-  return { given, nameOf: (key) => `${printable(file.path)}: ${key}` };
+  return { origin: 'file', given, nameOf: (key) => `${printable(file.path)}: ${key}` };
 }
 
 function fromNode<T>(setting: Setting<T>, node: JsonNode, placeOf: (node: JsonNode) => string): T | readonly T[] {

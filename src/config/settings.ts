@@ -1,4 +1,4 @@
-import { parseBackend } from './backend.js';
+import { parseBackend, showBackend } from './backend.js';
 import { healthSettings, poolSettings, sessionSettings } from './pool-settings.js';
 import { type Many, many, type One, type Optional, one, optional, type Setting } from './setting.js';
 import {
@@ -24,6 +24,7 @@ const backend = {
   json: 'a string',
   fromText: parseBackend,
   fromNode: null,
+  show: showBackend,
 } as const;
 
 /** Read where `--service-config` names no other file; there its absence is no error. */
