@@ -1,5 +1,5 @@
-import type { StopReason } from '../grpc/stop-reason.js';
 import type { CallDescription } from '../proxy/call-description.js';
+import type { LiveNumbers } from '../proxy/live-numbers.js';
 import type { BackendRow } from './backend-state.js';
 
 /*
@@ -7,31 +7,7 @@ import type { BackendRow } from './backend-state.js';
  * takes differences over a span of its own, and begins anew when `instance` changes.
  */
 
-/** Buckets of time. */
-export interface LiveHistogram {
-  /** Upper bounds (ms), ascending; one bucket more, without a bound, follows. */
-  readonly bounds_ms: readonly number[];
-  /** How many fell into each bucket; one longer than `bounds_ms`. */
-  readonly counts: readonly number[];
-}
-
-/** Calls of one method, or of all. */
-export interface LiveCalls {
-  readonly ended: number;
-  readonly ok: number;
-  /** Calls that ended OK and would have failed without their policy: the first attempt failed, a later one answered. */
-  readonly saved: number;
-  /** Calls with a retry among their attempts. */
-  readonly retried: number;
-  /** Calls with a hedge among their attempts, and those that a hedge answered. */
-  readonly hedged: number;
-  readonly hedges_won: number;
-}
-
-export interface LiveMethod extends LiveCalls {
-  /** As in the metrics; `other` for those that are not counted by name. */
-  readonly method: string;
-}
+export type { LiveCalls, LiveHistogram, LiveMethod } from '../proxy/live-numbers.js';
 
 /** The token bucket (A6, Throttling). Tokens, to a thousandth. */
 export interface LiveThrottle {
@@ -46,11 +22,10 @@ export interface LiveThrottle {
   readonly suppressed: number;
 }
 
-/** How things are, at one moment. Field names are stable. */
-export interface LiveSnapshot {
+/** How things are, at one moment. Field names are stable. Of its methods there are 50 at most. */
+export interface LiveSnapshot extends Omit<LiveNumbers, 'suppressed'> {
   /** Differs from one run of the program to the next. */
   readonly instance: string;
-  readonly version: string;
   /** Wall clock (ms since 1970), and how long the program has run (ms). */
   readonly at: number;
   readonly uptime_ms: number;
@@ -60,27 +35,10 @@ export interface LiveSnapshot {
   readonly config: { readonly path: string | null; readonly version: string; readonly rejected: boolean };
   readonly in_flight: number;
   readonly clients: number;
-  readonly calls: LiveCalls;
-  /** By stop reason; those that are zero are absent. */
-  readonly reasons: Readonly<Partial<Record<StopReason, number>>>;
-  /** How many calls took one attempt, two, …; the last is for that many or more. */
-  readonly attempts: readonly number[];
-  readonly latency: {
-    /** Of calls, as their clients felt it. */
-    readonly calls: LiveHistogram;
-    /**
-     * Of the first attempts of hedged calls: those that ran to their end, and those that were cut when a hedge had answered.
-     * From both together follows how long calls would have taken without hedges (Kaplan and Meier's estimator).
-     */
-    readonly first_ended: LiveHistogram;
-    readonly first_cut: LiveHistogram;
-  };
   /** Null: no retryThrottling is configured. */
   readonly throttle: LiveThrottle | null;
   readonly replay: { readonly held: number; readonly limit: number };
   readonly backends: readonly BackendRow[];
-  /** Those with most calls first, at most 50. */
-  readonly methods: readonly LiveMethod[];
 }
 
 /** A call of the ring of `/calls`, newest first there. */

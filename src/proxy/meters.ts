@@ -7,6 +7,7 @@ import type { StopReason } from '../grpc/stop-reason.js';
 import type { ThrottleLimits } from '../policy/throttle.js';
 import type { AttemptCause, CommitCause, Placement } from '../policy/types.js';
 import type { BackendChange } from '../upstream/types.js';
+import type { LiveNumbers } from './live-numbers.js';
 import type { LossRecord } from './losses.js';
 
 /** A method among those that are counted by name; 0: all others. Opaque: from `Meters.method`. */
@@ -142,6 +143,8 @@ export interface Meters {
   lost(loss: LossRecord): void;
   resolved(outcome: ResolutionOutcome): void;
   reloaded(what: ReloadedThing, outcome: ReloadOutcome): void;
+  /** Totals of calls, for the live pages. */
+  live(): LiveNumbers;
   /** Prometheus text. */
   render(readings: Readings): string;
 }

@@ -1,3 +1,4 @@
+import type { LiveHistogram, LiveNumbers } from './live-numbers.js';
 import type { Meters } from './meters.js';
 
 /** Counts nothing: for who asks for no metrics. */
@@ -17,6 +18,18 @@ export function createNoMeters(): Meters {
     lost() {},
     resolved() {},
     reloaded() {},
+    live: () => nothing,
     render: () => '',
   };
 }
+
+const empty: LiveHistogram = { bounds_ms: [], counts: [0] };
+const nothing: LiveNumbers = {
+  version: '',
+  calls: { ended: 0, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+  reasons: {},
+  attempts: [0],
+  latency: { calls: empty, first_ended: empty, first_cut: empty },
+  suppressed: 0,
+  methods: [],
+};

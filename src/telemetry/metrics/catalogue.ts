@@ -20,6 +20,13 @@ export const catalogue = [
     buckets: latencyBuckets,
     help: 'From a call’s request headers to its end.',
   },
+  {
+    name: 'hedgerow_calls_saved_total',
+    type: 'counter',
+    unit: '',
+    labels: ['method'],
+    help: 'Calls that ended OK and would have failed without their policy: the first attempt failed, a later one answered.',
+  },
   { name: 'hedgerow_calls_in_flight', type: 'gauge', unit: '', labels: [], help: 'Calls that have not ended.' },
   {
     name: 'hedgerow_attempts_total',

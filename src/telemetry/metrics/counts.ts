@@ -23,6 +23,22 @@ export class Counts {
     if (rowAt >= 0 && columnAt >= 0) this.add(rowAt, columnAt, by);
   }
 
+  /** All of one row. @param row an index of the rows, in range */
+  ofRow(row: number): number {
+    const { length } = this.columns;
+    let sum = 0;
+    for (let at = row * length; at < (row + 1) * length; at += 1) sum += this.values[at] ?? 0;
+    return sum;
+  }
+
+  /** Adds each column's sum. @param sums as long as there are columns */
+  addColumnsTo(sums: Float64Array): void {
+    const { length } = this.columns;
+    this.values.forEach((value, at) => {
+      sums[at % length] = (sums[at % length] ?? 0) + value;
+    });
+  }
+
   total(): number {
     let sum = 0;
     for (const value of this.values) sum += value;

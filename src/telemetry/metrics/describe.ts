@@ -37,7 +37,8 @@ function describeMethod(scene: Scene, method: string, numbers: MethodNumbers): v
     scene.add('grpc_client_call_duration_seconds', { ...labels, grpc_status: code }, duration);
   });
   if (durations.count > 0) scene.add('hedgerow_call_duration_seconds', { method }, durations);
-  const { retries, transparent, hedges, retryDelay } = numbers;
+  const { saved, retried, hedged, retries, transparent, hedges, retryDelay } = numbers;
+  if (retried + hedged > 0) scene.add('hedgerow_calls_saved_total', { method }, saved);
   if (retries !== null) scene.add('grpc_client_call_retries', labels, retries);
   if (transparent !== null) scene.add('grpc_client_call_transparent_retries', labels, transparent);
   if (hedges !== null) scene.add('grpc_client_call_hedges', labels, hedges);

@@ -1,6 +1,7 @@
 import type { HealthChange } from '../../balance/health-types.js';
 import { Status, type StatusCode } from '../../grpc/status.js';
 import type { StopReason } from '../../grpc/stop-reason.js';
+import type { LiveNumbers } from '../../proxy/live-numbers.js';
 import type { LossRecord } from '../../proxy/losses.js';
 import type {
   ClientRefusal,
@@ -16,10 +17,11 @@ import type {
 import type { BackendChange } from '../../upstream/types.js';
 import { describe } from './describe.js';
 import { attemptCauseIndex, type CommitCause, commitCauseIndex, lastCode, stopReasonIndex } from './labels.js';
+import { readLive } from './live-numbers.js';
 import type { MethodNumbers } from './method-numbers.js';
 import { ProgramNumbers } from './program-numbers.js';
 import { renderScene } from './render.js';
-import { delayOf, hasWon, pinOutcomeOf, retryReasonOf } from './repeats.js';
+import { delayOf, hasWon, isSaved, lastFirst, pinOutcomeOf, retryReasonOf } from './repeats.js';
 
 /** Places in `attemptResults`. */
 const resultOk = 0;
@@ -72,7 +74,9 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     const numbers = this.methods.at(index);
     const failed = code !== Status.OK;
     numbers.calls.add(code, stopReasonIndex[reason]);
-    numbers.callDuration(code).observe((now - call.startedAt) / 1000);
+    const ms = now - call.startedAt;
+    numbers.callDuration(code).observe(ms / 1000);
+    this.latency.observe(ms);
     this.replayPerCall.observe(call.relay.peakHeld);
     if (attempts.length > 0) this.attemptsPerCall.observe(attempts.length);
     if (attempts.length > 1) this.countRepeats(numbers, call, code, now);
@@ -133,6 +137,10 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     this.loopLag.observe(ms / 1000);
   }
 
+  live(): LiveNumbers {
+    return readLive(this);
+  }
+
   render(readings: Readings): string {
     this.backends.trim(new Set(readings.backends.map(({ name }) => name)));
     return renderScene(describe(this, readings));
@@ -152,6 +160,7 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     let retries = 0;
     let hedges = 0;
     let transparent = 0;
+    let won = false;
     attempts.forEach((attempt, at) => {
       switch (attempt.cause) {
         case 'first':
@@ -160,10 +169,13 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
           retries += 1;
           this.retries.addFor(retryReasonOf(attempts[at - 1]), ok ? 'success' : 'failed');
           return;
-        case 'hedge':
+        case 'hedge': {
           hedges += 1;
-          this.hedges.addFor(attempt.trigger ?? 'delay', String(hasWon(attempt, call, ok)));
+          const wins = hasWon(attempt, call, ok);
+          won ||= wins;
+          this.hedges.addFor(attempt.trigger ?? 'delay', String(wins));
           return;
+        }
         case 'transparent':
           transparent += 1;
           return;
@@ -172,6 +184,14 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
       }
     });
     numbers.repeated(retries, transparent, hedges, delayOf(attempts, now) / 1000);
+    if (retries > 0) numbers.retried += 1;
+    if (won) numbers.hedgesWon += 1;
+    if (isSaved(call, ok)) numbers.saved += 1;
+    if (hedges === 0) return;
+    numbers.hedged += 1;
+    const first = lastFirst(attempts);
+    if (first !== undefined)
+      (first.end === null ? this.firstCut : this.firstEnded).observe(first.endedAt - call.startedAt);
   }
 }
 

@@ -14,6 +14,11 @@ export class AttemptNumbers {
 /** What is counted for one method. Made when first needed: most methods see few statuses. */
 export class MethodNumbers {
   started = 0;
+  /** Calls with more than one attempt: see proxy/live-numbers.ts. */
+  saved = 0;
+  retried = 0;
+  hedged = 0;
+  hedgesWon = 0;
   readonly calls = new Counts(codeNames, stopReasons);
   /** By code. */
   private readonly attemptsByCode: (AttemptNumbers | undefined)[] = [];

@@ -9,7 +9,7 @@ import {
 import { BackendBook } from './backend-book.js';
 import { BackendNumbers, ParkTimes } from './backend-numbers.js';
 import { Counts } from './counts.js';
-import { countBuckets, lagBuckets, sizeBuckets } from './definition.js';
+import { countBuckets, lagBuckets, liveBuckets, sizeBuckets } from './definition.js';
 import { Histogram } from './histogram.js';
 import { callOutcomes, commitCauses, pinKinds, pinModes, pinOutcomes, pushbackKinds, retryReasons } from './labels.js';
 import { MethodBook } from './method-book.js';
@@ -39,6 +39,11 @@ export class ProgramNumbers {
   readonly parks = new ParkTimes();
   readonly attemptsPerCall = new Histogram(countBuckets);
   readonly replayPerCall = new Histogram(sizeBuckets);
+  /** Milliseconds. */
+  readonly latency = new Histogram(liveBuckets);
+  /** First attempts of hedged calls (ms): those that ran to their end, and those that did not. */
+  readonly firstEnded = new Histogram(liveBuckets);
+  readonly firstCut = new Histogram(liveBuckets);
   readonly loopLag = new Histogram(lagBuckets);
   readonly retries = new Counts(retryReasons, callOutcomes);
   readonly hedges = new Counts(hedgeTriggers, ['true', 'false']);

@@ -37,6 +37,21 @@ export function hasWon(hedge: MeteredAttempt, { winner }: MeteredCall, ok: boole
   return ok && winner !== null && winner.previous === hedge.previous;
 }
 
+/**
+ * Whether a call that ended OK would have failed without its policy: its first policy attempt, or the transparent repeat of
+ * it, failed, and another policy attempt answered. One that was cancelled for a hedge's answer might have answered too.
+ */
+export function isSaved({ attempts, winner }: MeteredCall, ok: boolean): boolean {
+  if (!ok || winner === null || winner.previous === 0) return false;
+  const end = lastFirst(attempts)?.end ?? null;
+  return end !== null && end.code !== Status.OK;
+}
+
+/** A call's first policy attempt as it ended: the last of its transparent repeats. */
+export function lastFirst(attempts: readonly MeteredAttempt[]): MeteredAttempt | undefined {
+  return attempts.findLast(({ previous }) => previous === 0);
+}
+
 /** What a pin, or a session, did for a call that is over; null where it had none. `moved`: another backend answered (D23). */
 export function pinOutcomeOf(call: MeteredCall, code: number, reason: string): PinOutcome | null {
   const { placement, winner, seat } = call;
