@@ -230,6 +230,7 @@ export function createApp(
             sessions,
             throttle: () => readThrottle(throttle),
             program,
+            readAsset: ports.readAsset ?? null,
           }),
           onDefect: (error) => events.onDefect(error, 'an admin request'),
         });

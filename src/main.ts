@@ -18,7 +18,13 @@ import { createRunLog } from './telemetry/serve-log.js';
 
 // The process boundary: argv, environment, signals, exit code. Nothing else touches `process`.
 
-const ports = { clock: nodeClock, random: nodeRandom, alarms: createNodeAlarms(), turn: nodeTurn };
+const ports = {
+  clock: nodeClock,
+  random: nodeRandom,
+  alarms: createNodeAlarms(),
+  turn: nodeTurn,
+  readAsset: (path: string) => readText(fileURLToPath(new URL(path, import.meta.url))),
+};
 const stderr = (text: string): void => {
   process.stderr.write(text);
 };

@@ -19,11 +19,16 @@ export interface AdminState extends ActionParts {
   readonly throttle: () => LiveThrottle | null;
   /** Null: a proxy without a program around it, which has no files to follow. */
   readonly program: Program | null;
+  /** The files of the dashboard; null: there are none. */
+  readonly readAsset: ReadAsset | null;
   /** Prometheus text; absent: nothing is counted. */
   readonly metrics?: (() => string) | undefined;
   /** A line of the log. */
   readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
+
+/** The text of a file that belongs to the program, by its path in the program's directory. Rejects where there is none. */
+export type ReadAsset = (path: string) => Promise<string>;
 
 /** An answer, in JSON unless it says otherwise. */
 export interface Answer {

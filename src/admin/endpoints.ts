@@ -1,6 +1,7 @@
 import type { UpstreamBackend } from '../upstream/types.js';
 import { type AdminRequest, type AdminState, type Answer, refused } from './admin-state.js';
 import { type AdmissionRules, admit, type RequestFacts } from './admission.js';
+import { Assets } from './assets.js';
 import { act, type BackendAction, backendActions, isProblem, parkLength, selectBackends } from './backend-actions.js';
 import { type BackendRow, describeBackend, isUp } from './backend-state.js';
 import { describeConfig, describeThrottle, drain, reload } from './program-endpoints.js';
@@ -22,6 +23,7 @@ export function createEndpoints(
 ): (facts: RequestFacts, url: string, peer: string) => Answer | Promise<Answer> {
   const get = (answer: Endpoint['answer']): Endpoint => ({ method: 'GET', answer });
   const post = (answer: Endpoint['answer']): Endpoint => ({ method: 'POST', answer });
+  const assets = new Assets(state.readAsset);
   /** By path; `*` stands for one segment. */
   const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
     ['/healthz', get(() => ({ status: 200, body: { status: 'alive' } }))],
@@ -49,7 +51,8 @@ export function createEndpoints(
     const [, first, segment, last, ...rest] = path.split('/');
     const isAction = first === 'backends' && segment !== undefined && segment !== '' && last !== undefined;
     const pattern = isAction && rest.length === 0 ? `/backends/*/${last}` : path.includes('*') ? '' : path;
-    const endpoint = endpoints.get(pattern);
+    const page = assets.at(path);
+    const endpoint = endpoints.get(pattern) ?? (page === null ? undefined : get(page));
     if (endpoint === undefined) return { status: 404, body: { error: nothingAt(path, isAction && rest.length > 0) } };
     const { method } = endpoint;
     if (facts.method !== method && !(facts.method === 'HEAD' && method === 'GET')) {
@@ -124,7 +127,7 @@ const shownPath = 100;
 function nothingAt(path: string, tooDeep: boolean): string {
   const there = `there is no ${path.slice(0, shownPath)}`;
   if (tooDeep) return `${there}; in the name of a backend / is written as %2F`;
-  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear, /config, /throttle, /reload, /drain`;
+  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear, /config, /throttle, /reload, /drain, and / in a browser`;
 }
 
 /** Path and query. */

@@ -46,7 +46,7 @@ export function createBackendRecords(backends: () => Backends, now: () => number
 export function createAdminState(
   backends: Backends,
   { history }: BackendRecords,
-  rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics' | 'throttle' | 'program'> & {
+  rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics' | 'throttle' | 'program' | 'readAsset'> & {
     readonly sessions: Sessions;
   },
 ): AdminState {

@@ -69,6 +69,7 @@ export class World implements AdminState {
   isDraining = false;
   bucket: LiveThrottle | null = null;
   program: Program | null = null;
+  readonly readAsset: AdminState['readAsset'] = null;
   /** Streams open at an address that a backend had before. */
   atOldAddress = 0;
   /** Ids that no source names. */
