@@ -1,7 +1,10 @@
 import { WireTally } from './wire-tally.js';
 
-/** The size of a connection's first block, and the most one grows to unless more is asked for at once (bytes). */
-const firstBlock = 1024;
+/**
+ * The size of a connection's first block, and the most one grows to unless more is asked for at once (bytes). The first is
+ * for SETTINGS and their answer, and what is left of it is not worth keeping.
+ */
+const firstBlock = 256;
 const lastBlock = 32 * 1024;
 /** A block with less room than this left is not begun again after `take`. */
 const worthKeeping = 256;

@@ -332,8 +332,8 @@ export const clientAttacks: readonly ClientAttack[] = [
     end: 'held',
     says: null,
     lasts: 4000,
-    // 30 KiB each (docs/limits.md, Memory).
-    mayTake: 9900 * 36 * 1024,
+    // 14 KiB each (docs/limits.md, Memory).
+    mayTake: 9900 * 24 * 1024,
     async mount(assault) {
       await crowd(assault, 9900);
       await assault.sitOut();
