@@ -85,7 +85,7 @@ const io = {
 };
 
 const exitCode = await run(process.argv.slice(2), io, {
-  async serve(settings, notes) {
+  async serve(settings, origins, notes) {
     // Brings OpenTelemetry's packages, which the other commands start faster without.
     const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
     const meters = new ProgramMeters(processFacts());
@@ -96,12 +96,13 @@ const exitCode = await run(process.argv.slice(2), io, {
     // From before the start on: the default action would end the process, and every call with it.
     let onHangup = (): void => {};
     process.on('SIGHUP', () => onHangup());
-    return serve(settings, notes, {
+    return serve(settings, origins, notes, {
       readFile: readText,
       readAgain,
       watch: (path, onChange) => watchFile(path, { ...ports, stampOf: nodeStamp }, onChange),
       stderr,
       ports: { ...ports, localAddresses: io.localAddresses },
+      wallNow: Date.now,
       log: { ...lines, meters },
       terminated: terminated(),
       onHangup: (listener) => {

@@ -3,9 +3,11 @@ import type { ProgramPhase, ReloadReport } from './program.js';
 
 type ProgramState = Pick<AdminState, 'program' | 'tell'>;
 
-/** `GET /config`. */
+/** `GET /config`: 503 until all files are followed. */
 export function describeConfig({ program }: ProgramState): Answer {
-  return program === null ? nothingHere : { status: 200, body: program.config() };
+  if (program === null) return nothingHere;
+  if (program.phase === 'starting') return refused({ status: 503, problem: starting });
+  return { status: 200, body: program.config() };
 }
 
 /** `GET /throttle` (A6, Throttling). */
@@ -40,13 +42,15 @@ export function drain({ query, peer }: AdminRequest, { program, tell }: ProgramS
 
 const nothingHere = refused({ status: 404, problem: 'there is no program around this proxy that follows files' });
 
+const starting = 'the proxy is starting; ask again when it has written its ready line';
+
 /** Why it cannot be done now; null where it can. */
 function unfit(phase: ProgramPhase): string | null {
   switch (phase) {
     case 'running':
       return null;
     case 'starting':
-      return 'the proxy is starting; ask again when it has written its ready line';
+      return starting;
     case 'draining':
       return 'the proxy is draining: nothing is read again';
     case 'drained':

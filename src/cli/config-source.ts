@@ -23,6 +23,8 @@ const mostLines = 20;
 export interface RejectedConfig {
   readonly version: string;
   readonly findings: readonly Finding[];
+  /** The first error with its place, and how many more there are. */
+  readonly problem: string;
   /** When it was refused. */
   readonly at: number;
 }
@@ -31,6 +33,8 @@ export interface RejectedConfig {
 export interface ConfigSource {
   readonly path: string;
   readonly inForce: LoadedConfig;
+  /** Since when it is. */
+  readonly appliedAt: number;
   /** Stays when the file is well again; null where none was refused. */
   readonly rejected: RejectedConfig | null;
   /** Why the file is not what is in force, as it was told; null where it is. */
@@ -77,13 +81,14 @@ export interface SourceStep {
 }
 
 /** After a start. @param path the file, also where it is not there yet */
-export function startConfigSource(path: string, loaded: LoadedConfig): ConfigSource {
+export function startConfigSource(path: string, loaded: LoadedConfig, now: number): ConfigSource {
   return {
     path,
     inForce: loaded,
+    appliedAt: now,
     rejected: null,
     // The ready line has told that.
-    trouble: loaded.path === null ? fileProblem(path, { code: 'ENOENT' }) : null,
+    trouble: loaded.path === null ? missing(path) : null,
     doubted: null,
     readAt: Number.POSITIVE_INFINITY,
     readBy: Number.POSITIVE_INFINITY,
@@ -91,6 +96,16 @@ export function startConfigSource(path: string, loaded: LoadedConfig): ConfigSou
     asked: false,
     askedAgain: false,
   };
+}
+
+/** Why the file is not what is in force, in a sentence; null where it is, and where it need not be there and is not. */
+export function sourceProblem({ path, inForce, trouble, rejected }: ConfigSource): string | null {
+  if (trouble === null || (inForce.path === null && trouble === missing(path))) return null;
+  return trouble === rejected?.version ? rejected.problem : trouble;
+}
+
+function missing(path: string): string {
+  return fileProblem(path, { code: 'ENOENT' });
 }
 
 /** When `woke` is due; null where nothing is. */
@@ -142,7 +157,7 @@ function onText(source: ConfigSource, text: string, now: number): SourceStep {
       message: `service config rejected, version ${inForce.version} stays in force: ${problem}`,
     });
     const told = step.decisions.length > 0;
-    return told ? { ...step, source: { ...step.source, rejected: { version, findings, at: now } } } : step;
+    return told ? { ...step, source: { ...step.source, rejected: { version, findings, problem, at: now } } } : step;
   }
   const well = { ...source, trouble: null, doubted: null };
   // Before a file was there `{}` was in force, and the file that says so is a file taken up.
@@ -151,7 +166,7 @@ function onText(source: ConfigSource, text: string, now: number): SourceStep {
   const what = changes.length === 0 ? 'no method changed' : counted(changes.length, 'change');
   const previous = inForce.path === null ? null : inForce.version;
   return {
-    source: { ...well, inForce: judged },
+    source: { ...well, inForce: judged, appliedAt: now },
     decisions: [
       { type: 'apply', config: judged.config },
       ...bounded(judged.warnings).map((message) => tell('warn', {}, message)),
@@ -182,7 +197,13 @@ function unchanged(source: ConfigSource, well: ConfigSource): SourceStep {
 }
 
 function onFailure(source: ConfigSource, problem: string, now: number): SourceStep {
-  const message = `service config cannot be read, version ${source.inForce.version} stays in force: ${problem}`;
+  const { path, inForce, asked } = source;
+  // Not named, never there: as at the start.
+  if (asked && inForce.path === null && problem === missing(path)) {
+    const told = tell('info', {}, `service config ${problem}; {} stays in force`);
+    return { source: { ...source, trouble: problem, doubted: null }, decisions: [told] };
+  }
+  const message = `service config cannot be read, version ${inForce.version} stays in force: ${problem}`;
   return onBadNews(source, problem, now, { fields: {}, message });
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { AskedReads, type ReadResult } from './asked-reads.js';
 import { fileProblem } from './file-problem.js';
 import type { FollowIo, Reloaded } from './follow-service-config.js';
 
@@ -28,10 +29,23 @@ export interface SetWords {
   readonly warnings: readonly string[];
 }
 
+/** How it stands with a set of files. Times are the clock's. */
+export interface SetState {
+  /** By their keys. */
+  readonly paths: Readonly<Record<string, string>>;
+  /** What the last read came to that was told. */
+  readonly outcome: ReadResult['outcome'];
+  readonly readAt: number;
+  readonly appliedAt: number;
+  /** Why the files are not what is in force, as it was told; null where they are. */
+  readonly problem: string | null;
+}
+
 /** A set of files, followed. */
 export interface SetFollower {
-  /** Reads them now, and tells the result. Nothing after `stop`. */
-  ask(): void;
+  /** Reads them now, and tells the result. Null after `stop`: nothing is read. */
+  ask(): Promise<ReadResult | null>;
+  readonly state: SetState;
   /** Nothing is applied after it. */
   stop(): void;
 }
@@ -76,7 +90,14 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
   let reading = false;
   let asked = false;
   let askedAgain = false;
+  const waiting = new AskedReads();
   let stopped = false;
+  let last: Omit<SetState, 'paths'> = {
+    outcome: 'applied',
+    readAt: clock.now(),
+    appliedAt: clock.now(),
+    problem: null,
+  };
   let alarm: ReturnType<typeof alarms.set> | null = null;
 
   function arm(): void {
@@ -109,6 +130,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     reading = false;
     if (stopped) return;
     take(texts, problem ?? set.judge(texts));
+    waiting.settle(last);
     asked = askedAgain;
     askedAgain = false;
     if (asked) void read();
@@ -125,7 +147,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     if (version === inForce) {
       if (asked) io.tell('info', fields, `${what}: unchanged: ${message}`);
       else if (trouble !== null) io.tell('info', fields, `${what}: ${words.again}: ${message}`);
-      io.reloaded?.(set.key, 'unchanged');
+      came('unchanged', null);
     } else {
       try {
         set.apply(texts);
@@ -134,12 +156,18 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
         return;
       }
       inForce = version;
-      io.reloaded?.(set.key, 'applied');
+      came('applied', null);
       io.tell('info', fields, `${what}: ${words.fresh}: ${message}`);
       for (const warning of warnings) io.tell('warn', {}, warning);
     }
     trouble = null;
     badSince = null;
+  }
+
+  function came(outcome: ReadResult['outcome'], problem: string | null): void {
+    const now = clock.now();
+    last = { outcome, readAt: now, appliedAt: outcome === 'applied' ? now : last.appliedAt, problem };
+    io.reloaded?.(set.key, outcome);
   }
 
   function badNews(problem: string): void {
@@ -156,23 +184,28 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     }
     badSince = null;
     trouble = problem;
-    io.reloaded?.(set.key, 'rejected');
+    came('rejected', problem);
     io.tell('warn', {}, `${what}: ${words.useless}: ${problem}`);
   }
 
   const unwatch = named.map(({ path }) => io.watch(path, changed));
   return {
     ask() {
-      if (stopped) return;
-      if (reading) {
-        askedAgain = true;
-        return;
+      if (stopped) return Promise.resolve(null);
+      const result = waiting.wait(reading);
+      if (reading) askedAgain = true;
+      else {
+        asked = true;
+        void read();
       }
-      asked = true;
-      void read();
+      return result;
+    },
+    get state() {
+      return { ...last, paths: Object.fromEntries(named.map(({ key, path }) => [key, path])) };
     },
     stop() {
       stopped = true;
+      waiting.end();
       for (const stop of unwatch) stop();
       readAt = Number.POSITIVE_INFINITY;
       arm();

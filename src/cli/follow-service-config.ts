@@ -1,11 +1,13 @@
 import type { Ports } from '../app.js';
 import { printable } from '../config/quote.js';
 import type { ServiceConfig } from '../config/service-config.js';
+import { AskedReads, type ReadResult } from './asked-reads.js';
 import {
   type ConfigSource,
   type SourceDecision,
   type SourceEvent,
   type SourceStep,
+  sourceProblem,
   sourceWakeAt,
   startConfigSource,
   stepConfigSource,
@@ -31,18 +33,26 @@ export type Reloaded = 'service_config' | 'endpoints' | 'client_tls' | 'backend_
 
 /** The service config's file, followed. */
 export interface ConfigFollower {
-  /** Reads it now, and tells the result. After `stop` it only tells that nothing is read any more. */
-  ask(): void;
+  /** Reads it now, and tells the result. After `stop` it only tells that nothing is read any more, and resolves to null. */
+  ask(): Promise<ReadResult | null>;
   /** What is in force and what was refused. */
   readonly source: ConfigSource;
   /** Nothing is applied after it. */
   stop(): void;
 }
 
+/** What a read came to; null: bad news count where they are told, as a file that is being written is none yet. */
+function outcomeOf({ source, decisions }: SourceStep): ReadResult['outcome'] | null {
+  if (decisions.some(({ type }) => type === 'apply')) return 'applied';
+  if (decisions.some((decision) => decision.type === 'tell' && decision.level === 'warn')) return 'rejected';
+  return source.doubted === null ? 'unchanged' : null;
+}
+
 /** Follows the file that a start has read. Never throws. */
 export function followServiceConfig(path: string, loaded: LoadedConfig, io: FollowIo): ConfigFollower {
   const { clock, alarms } = io.ports;
-  let source = startConfigSource(path, loaded);
+  const asked = new AskedReads();
+  let source = startConfigSource(path, loaded, clock.now());
   let alarm: ReturnType<typeof alarms.set> | null = null;
   let stopped = false;
 
@@ -50,19 +60,14 @@ export function followServiceConfig(path: string, loaded: LoadedConfig, io: Foll
     if (stopped) return;
     const step = stepConfigSource(source, event, clock.now());
     source = step.source;
-    if (event.type === 'read' || event.type === 'readFailed') count(step);
+    const isRead = event.type === 'read' || event.type === 'readFailed';
+    const outcome = isRead ? outcomeOf(step) : null;
+    if (outcome !== null) io.reloaded?.('service_config', outcome);
     for (const decision of step.decisions) act(decision);
+    if (isRead) asked.settle({ outcome: outcome ?? 'unchanged', problem: sourceProblem(source) });
     if (alarm !== null) alarms.cancel(alarm);
     const wakeAt = sourceWakeAt(source);
     alarm = wakeAt === null ? null : alarms.set(wakeAt, () => on({ type: 'woke' }));
-  }
-
-  /** Bad news are counted where they are told: a file that is being written is none yet. */
-  function count({ decisions }: SourceStep): void {
-    const applied = decisions.some(({ type }) => type === 'apply');
-    const rejected = decisions.some((decision) => decision.type === 'tell' && decision.level === 'warn');
-    if (applied || rejected || source.doubted === null)
-      io.reloaded?.('service_config', applied ? 'applied' : rejected ? 'rejected' : 'unchanged');
   }
 
   function act(decision: SourceDecision): void {
@@ -94,14 +99,20 @@ export function followServiceConfig(path: string, loaded: LoadedConfig, io: Foll
   const stopWatching = io.watch(path, () => on({ type: 'changed' }));
   return {
     ask() {
-      if (stopped) io.tell('info', {}, `service config ${printable(path)}: not read again, the proxy is draining`);
-      else on({ type: 'asked' });
+      if (stopped) {
+        io.tell('info', {}, `service config ${printable(path)}: not read again, the proxy is draining`);
+        return Promise.resolve(null);
+      }
+      const result = asked.wait(source.reading);
+      on({ type: 'asked' });
+      return result;
     },
     get source() {
       return source;
     },
     stop() {
       stopped = true;
+      asked.end();
       stopWatching();
       if (alarm !== null) alarms.cancel(alarm);
     },

@@ -4,30 +4,48 @@ import { type FileSet, followFiles, type SetFollower, type SetWords } from './fo
 import type { FollowIo } from './follow-service-config.js';
 import { backendTlsProblem, clientTlsProblem, datesProblem, describeCertificate } from './tls-problem.js';
 
+/** The files of each side; null where the settings name none. */
+export interface TlsFollowers {
+  readonly clients: SetFollower | null;
+  readonly backends: SetFollower | null;
+}
+
 /** Follows the files for TLS that the settings name. Each side counts for itself: a broken key of one keeps nothing from the other. */
 export function followTls(
   settings: Settings,
   files: FileContents,
   app: Pick<App, 'secureClients' | 'secureBackends'>,
   io: Omit<FollowIo, 'apply'>,
-): readonly SetFollower[] {
+): TlsFollowers {
+  return { clients: followClients(settings, files, app, io), backends: followBackends(settings, files, app, io) };
+}
+
+function followClients(
+  settings: Settings,
+  files: FileContents,
+  app: Pick<App, 'secureClients'>,
+  io: Omit<FollowIo, 'apply'>,
+): SetFollower | null {
   const clients = clientSide(settings);
+  if (!names(clients)) return null;
+  const set = { key: 'client_tls', what: 'TLS for clients', paths: clients, texts: clientSide(files) } as const;
+  const judge = (texts: ClientTlsFiles): string | null => clientTlsProblem(texts, clients);
+  const describe = (texts: ClientTlsFiles): SetWords => words('tlsCert', texts.tlsCert, clients.tlsCert);
+  return followFiles({ ...set, judge, describe, apply: app.secureClients }, io);
+}
+
+function followBackends(
+  settings: Settings,
+  files: FileContents,
+  app: Pick<App, 'secureBackends'>,
+  io: Omit<FollowIo, 'apply'>,
+): SetFollower | null {
   const backends = backendSide(settings);
-  const followers: SetFollower[] = [];
-  if (names(clients)) {
-    const set = { key: 'client_tls', what: 'TLS for clients', paths: clients, texts: clientSide(files) } as const;
-    const judge = (texts: ClientTlsFiles): string | null => clientTlsProblem(texts, clients);
-    const describe = (texts: ClientTlsFiles): SetWords => words('tlsCert', texts.tlsCert, clients.tlsCert);
-    followers.push(followFiles({ ...set, judge, describe, apply: app.secureClients }, io));
-  }
-  if (names(backends)) {
-    const set = { key: 'backend_tls', what: 'TLS to backends', paths: backends, texts: backendSide(files) } as const;
-    const judge = (texts: BackendTlsFiles): string | null => backendTlsProblem(texts, backends);
-    const describe = (texts: BackendTlsFiles): SetWords =>
-      words('backendCert', texts.backendCert, backends.backendCert);
-    followers.push(followFiles({ ...set, judge, describe, apply: app.secureBackends }, io));
-  }
-  return followers;
+  if (!names(backends)) return null;
+  const set = { key: 'backend_tls', what: 'TLS to backends', paths: backends, texts: backendSide(files) } as const;
+  const judge = (texts: BackendTlsFiles): string | null => backendTlsProblem(texts, backends);
+  const describe = (texts: BackendTlsFiles): SetWords => words('backendCert', texts.backendCert, backends.backendCert);
+  return followFiles({ ...set, judge, describe, apply: app.secureBackends }, io);
 }
 
 /** What a start warns of in files that are good. */

@@ -12,7 +12,9 @@ export interface LoadedConfig {
   /** Twelve hexadecimal digits of the text's hash: the same text is the same version. */
   readonly version: string;
   readonly config: ServiceConfig;
-  /** Findings that are warnings, each a line. */
+  /** All of them warnings. */
+  readonly findings: readonly Finding[];
+  /** The same, each a line. */
   readonly warnings: readonly string[];
 }
 
@@ -53,7 +55,7 @@ export async function loadServiceConfig(
       return { ok: false, problem: fileProblem(path, error), exitCode: 2 };
     }
     const config: ServiceConfig = { methodConfig: [], throttling: null, balancing: null, maxAttemptsLimit };
-    return { ok: true, loaded: { path: null, version: versionOf('{}'), config, warnings: [] } };
+    return { ok: true, loaded: { path: null, version: versionOf('{}'), config, findings: [], warnings: [] } };
   }
   const judged = judgeText(path, text, maxAttemptsLimit);
   return judged.ok ? { ok: true, loaded: judged } : { ok: false, problem: judged.problem, exitCode: 1 };
@@ -70,7 +72,14 @@ export function judgeText(path: string, text: string, maxAttemptsLimit: number):
     const problem = `${first === undefined ? printable(path) : formatFinding(path, first)}${more}`;
     return { ok: false, version, findings, problem };
   }
-  return { ok: true, path, version, config, warnings: findings.map((finding) => formatFinding(path, finding)) };
+  return {
+    ok: true,
+    path,
+    version,
+    config,
+    findings,
+    warnings: findings.map((finding) => formatFinding(path, finding)),
+  };
 }
 
 /** Names in the config, the default of all methods included, as the ready line counts them. */

@@ -1,6 +1,6 @@
 import { didYouMean } from '../config/nearest.js';
 import { quote } from '../config/quote.js';
-import { readSettings, settingsFile } from '../config/read-settings.js';
+import { readSettings, type SettingOrigins, settingsFile } from '../config/read-settings.js';
 import type { Settings } from '../config/settings.js';
 import { check } from './check.js';
 import { explain } from './explain.js';
@@ -27,7 +27,7 @@ export interface Io {
 /** The commands that run something. Each resolves to an exit code once all is over, and tells its own errors. */
 export interface Runners {
   /** `notes` are lines worth a warning in the log. */
-  serve(settings: Settings, notes: readonly string[]): Promise<number>;
+  serve(settings: Settings, origins: SettingOrigins, notes: readonly string[]): Promise<number>;
   demo(options: DemoOptions): Promise<number>;
 }
 
@@ -132,5 +132,5 @@ async function runServe(argv: readonly string[], io: Io, runners: Runners): Prom
     return fail(io, 'serve', fileProblem(path ?? '', error));
   }
   const read = readSettings({ flags: argv, env: io.env, file, localAddresses: io.localAddresses });
-  return read.ok ? runners.serve(read.settings, read.notes) : fail(io, 'serve', read.problem);
+  return read.ok ? runners.serve(read.settings, read.origins, read.notes) : fail(io, 'serve', read.problem);
 }

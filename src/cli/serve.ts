@@ -1,10 +1,12 @@
 import { type AppEvents, createApp, type FileContents, type Ports } from '../app.js';
+import type { SettingOrigins } from '../config/read-settings.js';
 import type { Settings } from '../config/settings.js';
 import { fileProblem } from './file-problem.js';
 import { followEndpoints, type LoadedEndpoints, loadEndpoints } from './follow-endpoints.js';
 import { type FollowIo, followServiceConfig } from './follow-service-config.js';
 import { followTls, tlsWarnings } from './follow-tls.js';
 import { countNames, type LoadedConfig, loadServiceConfig, serviceConfigPath } from './load-service-config.js';
+import { ServedProgram } from './program.js';
 import { backendTlsProblem, clientTlsProblem } from './tls-problem.js';
 
 /** Where a run of the proxy tells what happens; telemetry implements it. */
@@ -31,6 +33,8 @@ export interface ServeIo extends Pick<FollowIo, 'readAgain' | 'watch'> {
   readonly readFile: (path: string) => Promise<string>;
   readonly stderr: (text: string) => void;
   readonly ports: Ports;
+  /** Milliseconds since 1970. */
+  readonly wallNow: () => number;
   readonly log: ServeLog;
   /** Resolves when the first SIGTERM or SIGINT comes, with its name. */
   readonly terminated: Promise<string>;
@@ -48,13 +52,20 @@ class Refusal extends Error {
 }
 
 /** Runs the proxy until it is told to end. Resolves to the exit code; its own errors have been told by then. */
-export async function serve(settings: Settings, notes: readonly string[], io: ServeIo): Promise<number> {
+export async function serve(
+  settings: Settings,
+  origins: SettingOrigins,
+  notes: readonly string[],
+  io: ServeIo,
+): Promise<number> {
   try {
     const loaded = await loadConfig(settings, io);
     const endpoints = await loadBackends(settings, io);
     const files = { ...(await loadFiles(settings, io)), endpoints: endpoints?.backends ?? [] };
     for (const note of [...notes, ...loaded.warnings, ...tlsWarnings(settings, files)]) io.log.warn(note);
-    const app = createApp(settings, loaded.config, files, io.ports, io.log);
+    const { readAgain, watch, ports, wallNow, log } = io;
+    const program = new ServedProgram({ settings, origins, loaded, ports, wallNow, info: log.info });
+    const app = createApp(settings, loaded.config, files, ports, log, program);
     try {
       await app.start();
     } catch (error) {
@@ -68,25 +79,17 @@ export async function serve(settings: Settings, notes: readonly string[], io: Se
       backends: settings.backend.length + files.endpoints.length,
       config: { path: loaded.path, version: loaded.version, methods: countNames(loaded.config) },
     });
-    const { readAgain, watch, ports } = io;
-    const reloaded: FollowIo['reloaded'] = (what, outcome) => io.log.meters?.reloaded(what, outcome);
-    const outside = { readAgain, watch, ports, tell: io.log.tell, reloaded };
-    const followers = [
-      followServiceConfig(serviceConfigPath(settings), loaded, { ...outside, apply: app.configure }),
-      ...followTls(settings, files, app, outside),
-      ...(endpoints === null ? [] : [followEndpoints(endpoints, app.putEndpoints, outside)]),
-    ];
-    io.onHangup(() => {
-      app.resolveAgain();
-      for (const follower of followers) follower.ask();
+    const reloaded: FollowIo['reloaded'] = (what, outcome) => log.meters?.reloaded(what, outcome);
+    const outside = { readAgain, watch, ports, tell: log.tell, reloaded };
+    const tls = followTls(settings, files, app, outside);
+    program.run(app, {
+      serviceConfig: followServiceConfig(serviceConfigPath(settings), loaded, { ...outside, apply: app.configure }),
+      endpoints: endpoints === null ? null : followEndpoints(endpoints, app.putEndpoints, outside),
+      clientTls: tls.clients,
+      backendTls: tls.backends,
     });
-    const signal = await io.terminated;
-    for (const follower of followers) follower.stop();
-    const { preStopDelay, drainTimeout } = settings;
-    const first = preStopDelay === 0 ? '' : `not ready, after ${preStopDelay} ms `;
-    io.log.info(`${signal}: ${first}draining, at most ${drainTimeout} ms`);
-    await app.drain();
-    io.log.info('drained');
+    io.onHangup(() => program.readAgain());
+    await program.end(await io.terminated);
     return 0;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -22,7 +22,14 @@ export interface ResolverEvents {
   /** What is wrong, as a phrase; null: it is over. The members stay what they are. Told once. */
   readonly onTrouble: (problem: string | null) => void;
   /** A look-up is over. */
-  readonly onOutcome?: ((outcome: 'changed' | 'unchanged' | 'failed') => void) | undefined;
+  readonly onOutcome?: ((outcome: Resolved['outcome']) => void) | undefined;
+}
+
+/** What a look-up came to. */
+export interface Resolved {
+  readonly outcome: 'changed' | 'unchanged' | 'failed';
+  /** What is wrong, as a phrase; null where nothing is. */
+  readonly problem: string | null;
 }
 
 /** Follows one name. */
@@ -30,15 +37,15 @@ export interface Resolver {
   start(): void;
   /** A connection was lost or could not be made: ask again, soon. */
   want(): void;
-  /** Ask again at once. */
-  ask(): void;
+  /** Ask again at once, unless that is being done. Resolves to what comes of it; to null where it was stopped before. */
+  ask(): Promise<Resolved | null>;
   readonly resolution: Resolution;
   /** Nothing is told after it. */
   stop(): void;
 }
 
 /** What an answer, or the lack of one, came to. */
-function outcomeOf({ resolution, decisions }: ResolutionStep): 'changed' | 'unchanged' | 'failed' {
+function outcomeOf({ resolution, decisions }: ResolutionStep): Resolved['outcome'] {
   if (resolution.failures > 0) return 'failed';
   return decisions.some(({ type }) => type === 'changed') ? 'changed' : 'unchanged';
 }
@@ -54,12 +61,20 @@ export function createResolver(
   let resolution = newResolution(clock.now());
   let alarm: AlarmHandle | null = null;
   let stopped = false;
+  let askers: ((resolved: Resolved | null) => void)[] = [];
+
+  function tellAskers(resolved: Resolved | null): void {
+    const told = askers;
+    askers = [];
+    for (const tell of told) tell(resolved);
+  }
 
   function on(event: ResolutionEvent): void {
     if (stopped) return;
     const step = stepResolution(resolution, event, limits, clock.now(), random.next());
     resolution = step.resolution;
-    if (event.type === 'answered' || event.type === 'failed') events.onOutcome?.(outcomeOf(step));
+    const isAnswer = event.type === 'answered' || event.type === 'failed';
+    if (isAnswer) events.onOutcome?.(outcomeOf(step));
     if (alarm !== null) alarms.cancel(alarm);
     const wakeAt = resolutionWakeAt(resolution);
     alarm = wakeAt === null ? null : alarms.set(wakeAt, () => on({ type: 'woke' }));
@@ -78,6 +93,7 @@ export function createResolver(
           decision satisfies never;
       }
     }
+    if (isAnswer) tellAskers({ outcome: outcomeOf(step), problem: step.resolution.trouble });
   }
 
   async function look(): Promise<void> {
@@ -93,7 +109,14 @@ export function createResolver(
   return {
     start: () => on({ type: 'woke' }),
     want: () => on({ type: 'wanted' }),
-    ask: () => on({ type: 'asked' }),
+    ask() {
+      if (stopped) return Promise.resolve(null);
+      const resolved = new Promise<Resolved | null>((resolve) => {
+        askers.push(resolve);
+      });
+      on({ type: 'asked' });
+      return resolved;
+    },
     get resolution() {
       return resolution;
     },
@@ -101,6 +124,7 @@ export function createResolver(
       stopped = true;
       if (alarm !== null) alarms.cancel(alarm);
       lookup.stop();
+      tellAskers(null);
     },
   };
 }

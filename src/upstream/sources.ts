@@ -9,7 +9,7 @@ import {
 } from './backend-set.js';
 import { formatEndpoint } from './endpoint.js';
 import type { HostName, Lookup } from './lookup.js';
-import { createResolver, type Resolver, type ResolverPorts } from './resolver.js';
+import { createResolver, type Resolved, type Resolver, type ResolverPorts } from './resolver.js';
 import type { Endpoint } from './types.js';
 
 export interface SourceSettings {
@@ -35,6 +35,14 @@ export interface SourceEvents {
 /** Hears of each new set. */
 export type SetListener = (backends: readonly FoundBackend[], difference: SetDifference) => void;
 
+/** A name that is being resolved again. */
+export interface AskedName {
+  readonly name: string;
+  readonly target: string;
+  /** Null: nobody wants it any more. */
+  readonly resolved: Promise<Resolved | null>;
+}
+
 /** All backends there are, wherever they were found. */
 export interface BackendSources {
   /** Begins to resolve names. Resolves when each of them has led somewhere, or is known not to. */
@@ -52,7 +60,7 @@ export interface BackendSources {
   /** A connection to a backend of this name was lost or could not be made: its name is resolved again, soon. */
   refresh(name: string): void;
   /** Resolves every name again, now. */
-  refreshAll(): void;
+  refreshAll(): readonly AskedName[];
   /** Nothing is told after it. */
   stop(): void;
 }
@@ -67,6 +75,7 @@ const minInterval = 5000;
 const mostNamed = 20;
 
 interface Watched {
+  readonly target: string;
   readonly where: Extract<BackendEntry['where'], { kind: 'name' }>;
   readonly resolver: Resolver;
 }
@@ -149,7 +158,7 @@ export function createBackendSources(
       if (before !== undefined && sameName(before.where, where)) continue;
       before?.resolver.stop();
       const resolver = watch(name, target, where);
-      watched.set(name, { where, resolver });
+      watched.set(name, { target, where, resolver });
       if (running) resolver.start();
     }
     // The one that was waited for may be wanted no more.
@@ -220,9 +229,7 @@ export function createBackendSources(
       reckon();
     },
     refresh: (name) => watched.get(name)?.resolver.want(),
-    refreshAll() {
-      for (const { resolver } of watched.values()) resolver.ask();
-    },
+    refreshAll: () => [...watched].map(([name, { target, resolver }]) => ({ name, target, resolved: resolver.ask() })),
     stop() {
       stopped = true;
       onAnswered?.();

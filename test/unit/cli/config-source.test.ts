@@ -43,7 +43,7 @@ class Run {
   decisions: SourceDecision[] = [];
 
   constructor(from: LoadedConfig = loaded(first)) {
-    this.source = startConfigSource(path, from);
+    this.source = startConfigSource(path, from, this.now);
   }
 
   on(event: SourceEvent): this {

@@ -20,6 +20,7 @@ describe('the service config of a start', () => {
         path: 'sc.json',
         version: expect.stringMatching(/^[0-9a-f]{12}$/),
         config: { methodConfig: [], throttling: null, balancing: null, maxAttemptsLimit },
+        findings: [expect.objectContaining({ rule: 'unknown-field', line: 1, column: 2 })],
         warnings: [expect.stringMatching(/^sc\.json:1:2: warning: methodConfgi: .*\[unknown-field\]$/)],
       },
     });
