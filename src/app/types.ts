@@ -6,6 +6,7 @@ import type { LossRecord } from '../proxy/losses.js';
 import type { Meters } from '../proxy/meters.js';
 import type { CallObserver } from '../proxy/observer.js';
 import type { Tracing } from '../proxy/tracing.js';
+import type { AskedName } from '../upstream/sources.js';
 import type { BackendChange, UpstreamPool } from '../upstream/types.js';
 
 /** For TLS with clients, PEM. */
@@ -63,7 +64,7 @@ export interface App {
   /** Other contents of `--endpoints`. */
   putEndpoints(backends: readonly BackendSetting[]): void;
   /** Asks for all names of backends again, now. */
-  resolveAgain(): void;
+  resolveAgain(): readonly AskedName[];
   /** Other certificates for clients, for handshakes from now on. Throws one sentence where they are not usable. */
   secureClients(files: ClientTlsFiles): void;
   /** Other certificates for backends, for connections from now on. Throws one sentence where they are not usable. */

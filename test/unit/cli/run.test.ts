@@ -22,7 +22,7 @@ async function hedgerow(argv: readonly string[], io: Partial<Io> = {}): Promise<
   const err: string[] = [];
   const served: unknown[] = [];
   const runners: Runners = {
-    serve: async (settings, notes) => {
+    serve: async (settings, _origins, notes) => {
       served.push({ settings, notes });
       return 0;
     },
