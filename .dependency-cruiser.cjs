@@ -6,11 +6,12 @@ const layers = {
   // The process boundary and the composition root.
   main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
   app: ['admin', 'balance', 'config', 'control', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
-  cli: ['admin', 'app', 'config', 'grpc', 'policy', 'sim'],
-  demo: ['app', 'config', 'grpc', 'policy', 'proxy'],
+  cli: ['admin', 'app', 'config', 'grpc', 'policy', 'sim', 'text'],
+  demo: ['app', 'config', 'grpc', 'policy', 'proxy', 'text'],
   config: ['grpc', 'policy'],
   policy: ['grpc'],
   grpc: [],
+  text: [],
   replay: [],
   balance: ['grpc'],
   sim: ['policy', 'replay', 'balance', 'grpc', 'config'],
@@ -19,7 +20,7 @@ const layers = {
   upstream: ['http2', 'grpc', 'runtime'],
   proxy: ['policy', 'replay', 'balance', 'upstream', 'http2', 'grpc', 'runtime'],
   admin: ['proxy', 'policy', 'upstream', 'balance', 'grpc', 'runtime'],
-  dashboard: ['admin'],
+  dashboard: ['admin', 'text'],
   control: ['balance', 'config', 'grpc', 'upstream', 'runtime'],
   telemetry: ['proxy', 'balance', 'upstream', 'grpc'],
 };
@@ -35,7 +36,7 @@ const rules = Object.entries(layers).map(([layer, allowed]) => ({
   to: { path: '^src/', pathNot: [layer, ...allowed].map(pathOf) },
 }));
 
-const pure = '^src/(grpc|policy|replay|balance|config|sim|http2)/';
+const pure = '^src/(grpc|policy|replay|balance|config|sim|http2|text)/';
 
 module.exports = {
   forbidden: [

@@ -2,12 +2,14 @@ import { type Setting, settingGroups } from '../config/setting.js';
 import { flagOf, settingKeys, settingTable } from '../config/settings.js';
 import { explainFlags } from './explain-options.js';
 import { type CommandFlag, checkFlags, demoFlags } from './options.js';
+import { topFlags } from './top-options.js';
 
-export const commands = ['serve', 'check', 'explain', 'demo'] as const;
+export const commands = ['serve', 'top', 'check', 'explain', 'demo'] as const;
 export type Command = (typeof commands)[number];
 
 const about: Readonly<Record<Command, string>> = {
   serve: 'Run the proxy.',
+  top: 'Watch a proxy that runs: calls, what retries and hedges do, backends, the latest failures.',
   check: 'Validate a gRPC service config.',
   explain: 'Tell what a gRPC service config does for one method, and why.',
   demo: 'Watch retries and hedges work: backends with faults, the proxy and a client, all on this machine.',
@@ -117,6 +119,31 @@ function sections(command: Command | null, width: number): string[] {
           '  hedgerow serve --backend b1=127.0.0.1:50052 --backend b2=unix:/run/b2.sock',
           '  hedgerow serve --config hedgerow.json --log-level debug',
           '  HEDGEROW_BACKEND="b1=10.0.0.7:50051 b2=10.0.0.8:50051" hedgerow serve --admin off',
+        ].join('\n'),
+      ];
+    case 'top':
+      return [
+        about.top,
+        'Usage: hedgerow top [--admin ADDR] [--interval DURATION] [--once] [--json]',
+        paragraph(
+          "Asks the proxy's admin listener. On a terminal it draws in place; elsewhere it prints a frame for each look. While " +
+            'nothing answers it says so and tries again; with --once that is exit code 1.',
+          width,
+        ),
+        commandRows(topFlags, width),
+        [
+          'Keys',
+          row('q', 'Quit.', width),
+          row('p', 'Pause, and go on.', width),
+          row('j k, arrows, pages', 'Choose a call: below it is told why it ended so, and what helps.', width),
+          row('/', 'Show only calls that hold a text: in method, backend, status, stop reason or id. Esc: all.', width),
+          row('a', 'Show calls too that were answered at their first attempt.', width),
+        ].join('\n'),
+        [
+          'Examples',
+          '  hedgerow top',
+          '  hedgerow top --admin 10.0.0.7:9901 --interval 5s',
+          '  hedgerow top --once --json',
         ].join('\n'),
       ];
     case 'check':

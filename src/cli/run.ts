@@ -8,6 +8,7 @@ import { readExplainOptions } from './explain-options.js';
 import { fileProblem } from './file-problem.js';
 import { type Command, commands, help } from './help.js';
 import { type DemoOptions, readCheckOptions, readDemoOptions } from './options.js';
+import { readTopOptions, type TopOptions } from './top-options.js';
 
 /** The outside, as the command line sees it. */
 export interface Io {
@@ -29,6 +30,7 @@ export interface Runners {
   /** `notes` are lines worth a warning in the log. */
   serve(settings: Settings, origins: SettingOrigins, notes: readonly string[]): Promise<number>;
   demo(options: DemoOptions): Promise<number>;
+  top(options: TopOptions): Promise<number>;
 }
 
 /** Wrong usage, as every command tells it. */
@@ -67,6 +69,10 @@ export async function run(argv: readonly string[], io: Io, runners: Runners): Pr
     case 'demo': {
       const read = readDemoOptions(rest);
       return read.ok ? runners.demo(read.options) : fail(io, command, read.problem);
+    }
+    case 'top': {
+      const read = readTopOptions(rest);
+      return read.ok ? runners.top(read.options) : fail(io, command, read.problem);
     }
     default:
       return command satisfies never;

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '../proxy/observer.js';
-import { duration, type Paint, type Tone } from './paint.js';
+import { duration, type Paint, type Tone } from '../text/paint.js';
 
 /** Maps the call's time to columns. */
 export interface Axis {

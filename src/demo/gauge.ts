@@ -1,5 +1,5 @@
 import type { ThrottleLimits } from '../policy/throttle.js';
-import { clip, type Paint } from './paint.js';
+import { clip, type Paint } from '../text/paint.js';
 
 /** The token bucket at one moment. */
 export interface Bucket {

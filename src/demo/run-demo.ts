@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { statusName } from '../grpc/status.js';
 import type { CallRecord } from '../proxy/observer.js';
+import { duration, wrap } from '../text/paint.js';
 import { backendNames, startBackends } from './backends.js';
 import { type ClientView, createDemoClient, type DemoClient } from './client.js';
 import type { FailureInfo } from './failure-details.js';
 import type { Bucket } from './gauge.js';
 import { createInbox, type Inbox } from './inbox.js';
-import { duration, wrap } from './paint.js';
 import { loadProtocol, type Protocol } from './protocol.js';
 import { ordinary, type Scene, scenes } from './scenes.js';
 import { type Arrival, createStage, type Stage } from './stage.js';

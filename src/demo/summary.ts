@@ -1,6 +1,6 @@
 import { Status, statusName } from '../grpc/status.js';
 import type { CallRecord } from '../proxy/observer.js';
-import { count, createPaint } from './paint.js';
+import { count, createPaint } from '../text/paint.js';
 import type { Look } from './waterfall.js';
 
 /** Explains the signs of `drawCall`. Ends with a line end. */

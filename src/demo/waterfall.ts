@@ -1,10 +1,10 @@
 import { reasonInWords } from '../grpc/reason-words.js';
+import { remedyFor } from '../grpc/remedies.js';
 import { Status, statusName } from '../grpc/status.js';
 import type { AttemptRecord, CallRecord } from '../proxy/observer.js';
+import { clip, count, createPaint, duration, type Paint, type Tone, wrap } from '../text/paint.js';
 import { type Axis, drawBar, toneOf } from './bar.js';
 import { type Bucket, drawGauge } from './gauge.js';
-import { clip, count, createPaint, duration, type Paint, type Tone, wrap } from './paint.js';
-import { remedyFor } from '../grpc/remedies.js';
 
 /** How the text is to look. */
 export interface Look {

@@ -1,5 +1,5 @@
 import type { BackendRow } from '../../src/admin/backend-state.js';
-import type { LiveHistogram, LiveSnapshot } from '../../src/admin/live.js';
+import type { LiveHistogram, LiveSnapshot, RecentCall } from '../../src/admin/live.js';
 
 /** Bounds of 10, 20, 40, 80 and 160 ms. */
 export function histogram(counts: readonly number[] = [0, 0, 0, 0, 0, 0]): LiveHistogram {
@@ -71,4 +71,66 @@ export function backend(name: string, changes: Partial<BackendRow> = {}): Backen
     next_connect_in_ms: null,
     ...changes,
   };
+}
+
+type Attempt = RecentCall['attempts'][number];
+
+export function attempt(changes: Partial<Attempt> = {}): Attempt {
+  return { backend: 'a', cause: 'first', at: 0, ms: 10, result: 'ok', code: 'OK', ...changes };
+}
+
+/** A call that was answered at its first attempt; `changes` on top. */
+export function recentCall(seq: number, changes: Partial<RecentCall> = {}): RecentCall {
+  return {
+    seq,
+    started: 1_760_000_000_000 + seq,
+    call: `0abc-${seq}`,
+    method: '/shop.v1.Cart/Add',
+    code: 'OK',
+    reason: 'ok',
+    retries: 0,
+    hedges: 0,
+    transparent: 0,
+    commit: 'headers',
+    ms: 10,
+    replay_peak: 0,
+    attempts: [attempt()],
+    why: 'the call was answered',
+    remedy: null,
+    help: '/troubleshooting#ok',
+    ...changes,
+  };
+}
+
+/** All attempts failed. */
+export function exhausted(seq: number, changes: Partial<RecentCall> = {}): RecentCall {
+  const failed = { result: 'failed', code: 'UNAVAILABLE' } as const;
+  return recentCall(seq, {
+    code: 'UNAVAILABLE',
+    reason: 'attempts_exhausted',
+    origin: 'backend',
+    retries: 1,
+    commit: null,
+    ms: 100,
+    attempts: [attempt({ ...failed, ms: 20 }), attempt({ ...failed, backend: 'b', cause: 'retry', at: 80, ms: 20 })],
+    why: 'all 2 attempts that the policy permits failed',
+    remedy: 'look at the backends; more attempts help only where failures are brief',
+    help: '/troubleshooting#attempts_exhausted',
+    ...changes,
+  });
+}
+
+/** A hedge answered; the first attempt was cut. */
+export function hedgedCall(seq: number, changes: Partial<RecentCall> = {}): RecentCall {
+  return recentCall(seq, {
+    method: '/shop.v1.Search/Find',
+    retries: 1,
+    hedges: 1,
+    ms: 80,
+    attempts: [
+      attempt({ ms: 80, result: 'cancelled', code: 'CANCELLED' }),
+      attempt({ backend: 'b', cause: 'hedge', at: 60, ms: 20 }),
+    ],
+    ...changes,
+  });
 }

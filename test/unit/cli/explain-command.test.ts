@@ -45,7 +45,7 @@ async function hedgerow(...argv: readonly string[]): Promise<{ code: number; out
       localAddresses: [],
       version: '1.2.3',
     },
-    { serve: unused, demo: unused },
+    { serve: unused, demo: unused, top: unused },
   );
   return { code, out: out.join(''), err: err.join('') };
 }

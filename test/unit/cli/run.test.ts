@@ -30,6 +30,10 @@ async function hedgerow(argv: readonly string[], io: Partial<Io> = {}): Promise<
       served.push(options);
       return 7;
     },
+    top: async (options) => {
+      served.push(options);
+      return 8;
+    },
   };
   const code = await run(
     argv,
@@ -61,7 +65,7 @@ describe('the command', () => {
 
   it.each([
     [['chek'], 'hedgerow: unknown command "chek"; did you mean check?\n'],
-    [['zzzzzzzz'], 'hedgerow: unknown command "zzzzzzzz"; commands are serve, check, explain, demo\n'],
+    [['zzzzzzzz'], 'hedgerow: unknown command "zzzzzzzz"; commands are serve, top, check, explain, demo\n'],
     [['--verson'], 'hedgerow: unknown flag "--verson"; did you mean --version?\n'],
     [['help', 'chek'], 'hedgerow: unknown command "chek"; did you mean check?\n'],
   ])('%j is one line on stderr, and exit 2', async (argv, line) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drawGauge } from '../../../src/demo/gauge.js';
-import { createPaint } from '../../../src/demo/paint.js';
+import { createPaint } from '../../../src/text/paint.js';
 
 const limits = { maxMilliTokens: 10_000, milliTokensPerSuccess: 500 };
 const paint = createPaint(false);

@@ -1,7 +1,14 @@
 /** What a piece of text means; how it looks is the terminal's affair. */
-export type Tone = 'good' | 'bad' | 'quiet' | 'strong';
+export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'strong' | 'chosen';
 
-const codes: Readonly<Record<Tone, string>> = { good: '32', bad: '31', quiet: '2', strong: '1' };
+const codes: Readonly<Record<Tone, string>> = {
+  good: '32',
+  warn: '33',
+  bad: '31',
+  quiet: '2',
+  strong: '1',
+  chosen: '7',
+};
 
 export type Paint = (tone: Tone, text: string) => string;
 
