@@ -54,8 +54,7 @@ export class Assets {
 
   private async answer({ file, type }: Asset): Promise<Answer> {
     const text = this.texts.get(file) ?? (await this.load(file));
-    if (text === null)
-      return refused({ status: 404, problem: `${file} was not built; npm run build makes it` });
+    if (text === null) return refused({ status: 404, problem: `${file} was not built; npm run build makes it` });
     return { status: 200, body: text, type, headers };
   }
 

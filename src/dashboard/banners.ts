@@ -1,0 +1,39 @@
+import type { LiveSnapshot } from '../admin/live.js';
+import { span } from '../text/words.js';
+import { count } from './count.js';
+
+/* What is said above everything else. Pure. */
+
+export interface Banner {
+  /** Which one it is, for a screen reader to hear of it once. */
+  readonly id: 'lost' | 'draining' | 'rejected' | 'parked';
+  readonly tone: 'warn' | 'bad';
+  readonly text: string;
+}
+
+/** @param snapshot the last one; null: none has come. @param up whether the connection to the proxy is there */
+export function bannersOf(snapshot: LiveSnapshot | null, up: boolean): readonly Banner[] {
+  const banners: Banner[] = [];
+  if (!up) {
+    const old = snapshot === null ? '' : ' What you see is how it was.';
+    banners.push({ id: 'lost', tone: 'bad', text: `Connection lost, trying again.${old}` });
+  }
+  if (snapshot === null) return banners;
+  const { draining, config, backends, in_flight } = snapshot;
+  if (draining)
+    banners.push({ id: 'draining', tone: 'warn', text: `The proxy is draining: ${count(in_flight, 'call')} left.` });
+  if (config.rejected) {
+    const path = config.path ?? 'The service config';
+    const text = `${path} has changed and was not taken: it is not valid. Version ${config.version} stays in force; /config tells what is wrong.`;
+    banners.push({ id: 'rejected', tone: 'bad', text });
+  }
+  const parked = backends.filter(({ state }) => state === 'parked');
+  if (parked.length > 0) {
+    const each = parked.map(({ name, why, parked_for_ms }) => {
+      const left = parked_for_ms === null ? 'until unparked' : `for ${span(parked_for_ms)}`;
+      return `${name} ${left}${why === null ? '' : ` (${why})`}`;
+    });
+    banners.push({ id: 'parked', tone: 'warn', text: `Parked: ${each.join('; ')}.` });
+  }
+  return banners;
+}

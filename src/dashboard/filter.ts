@@ -1,0 +1,64 @@
+import type { RecentCall } from '../admin/live.js';
+
+/* Which calls are shown. Pure. */
+
+/** Empty: any. */
+export interface Filter {
+  readonly method: string;
+  readonly backend: string;
+  readonly reason: string;
+  /** Anywhere in the call's id, method, backends, status, messages and explanation, whatever the case. */
+  readonly text: string;
+}
+
+export const noFilter: Filter = { method: '', backend: '', reason: '', text: '' };
+
+/** Of the URL's hash, as `#method=…&reason=…`; keys that are not known are passed over. */
+export function filterOf(hash: string): Filter {
+  const given = new URLSearchParams(hash.replace(/^#/, ''));
+  const of = (key: keyof Filter): string => given.get(key) ?? '';
+  return { method: of('method'), backend: of('backend'), reason: of('reason'), text: of('text') };
+}
+
+/** Empty where nothing is filtered. */
+export function hashOf({ method, backend, reason, text }: Filter): string {
+  const fields = Object.entries({ method, backend, reason, text }).filter(([, value]) => value !== '');
+  return fields.length === 0 ? '' : `#${new URLSearchParams(fields)}`;
+}
+
+export function matches(call: RecentCall, { method, backend, reason, text }: Filter): boolean {
+  if (method !== '' && call.method !== method) return false;
+  if (reason !== '' && call.reason !== reason) return false;
+  if (backend !== '' && !call.attempts.some((attempt) => attempt.backend === backend)) return false;
+  const wanted = text.trim().toLowerCase();
+  return wanted === '' || wordsOf(call).includes(wanted);
+}
+
+function wordsOf({ call, method, code, message, reason, why, attempts }: RecentCall): string {
+  const told = attempts.flatMap((attempt) => [
+    attempt.backend ?? '',
+    attempt.code,
+    attempt.message ?? '',
+    attempt.cause,
+  ]);
+  return [call, method, code, message ?? '', reason, why, ...told].join('\n').toLowerCase();
+}
+
+/** What can be chosen, in order of the alphabet, and what is chosen though no call has it any more. */
+export interface Choices {
+  readonly methods: readonly string[];
+  readonly backends: readonly string[];
+  readonly reasons: readonly string[];
+}
+
+export function choicesOf(calls: readonly RecentCall[], chosen: Filter): Choices {
+  const sorted = (values: Iterable<string>): string[] => [...new Set(values)].filter((one) => one !== '').sort();
+  return {
+    methods: sorted([chosen.method, ...calls.map(({ method }) => method)]),
+    backends: sorted([
+      chosen.backend,
+      ...calls.flatMap(({ attempts }) => attempts.map(({ backend }) => backend ?? '')),
+    ]),
+    reasons: sorted([chosen.reason, ...calls.map(({ reason }) => reason)]),
+  };
+}
