@@ -6,6 +6,7 @@ import { type BoundAddresses, createBackends } from './app/backends.js';
 import type { Ports } from './app/ports.js';
 import { readBackends, readThrottle, readWire } from './app/readings.js';
 import type { App, AppEvents, BackendTlsFiles, ClientTlsFiles, FileContents } from './app/types.js';
+import { createRing, watchApp } from './app/watch.js';
 import { createBlame } from './balance/blame.js';
 import { createPicker } from './balance/picker.js';
 import { createSessions } from './balance/sessions.js';
@@ -24,6 +25,7 @@ import { createListener, type Listener } from './proxy/listener.js';
 import { LossBook } from './proxy/losses.js';
 import { createNoMeters } from './proxy/no-meters.js';
 import { createNotes } from './proxy/notes.js';
+import { observeAll } from './proxy/observers.js';
 import type { ProxyParts } from './proxy/parts.js';
 import { RelayPool } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
@@ -114,6 +116,7 @@ export function createApp(
   const instance = Math.floor(random.next() * 36 ** 6)
     .toString(36)
     .padStart(6, '0');
+  const ring = createRing(settings, ports);
   let calls = 0;
   const parts: Omit<ProxyParts, 'relay'> = {
     clock,
@@ -157,7 +160,7 @@ export function createApp(
     notes: createNotes(`${settings.metadataPrefix}-`, settings.responseMetadata),
     authority: settings.backendAuthority,
     scheme: settings.backendTls ? 'https' : 'http',
-    observer: events.observer,
+    observer: ring === null ? events.observer : observeAll([events.observer, ring]),
     meters,
     tracing: events.tracing ?? null,
     nextCallId: () => {
@@ -222,16 +225,28 @@ export function createApp(
           listen: adminListen,
           hosts: settings.adminHost,
           token: files.adminToken,
-          state: createAdminState(backends, records, {
-            draining: () => draining,
-            now: () => clock.now(),
-            tell: events.tell,
-            metrics: events.meters === undefined ? undefined : metrics,
-            sessions,
-            throttle: () => readThrottle(throttle),
-            program,
-            readAsset: ports.readAsset ?? null,
-          }),
+          state: watchApp(
+            createAdminState(backends, records, {
+              draining: () => draining,
+              now: () => clock.now(),
+              tell: events.tell,
+              metrics: events.meters === undefined ? undefined : metrics,
+              sessions,
+              throttle: () => readThrottle(throttle),
+              program,
+              readAsset: ports.readAsset ?? null,
+            }),
+            ring,
+            instance,
+            () => ({
+              numbers: meters.live(),
+              inFlight: listener.openCalls,
+              clients: listener.connections,
+              replayHeld: replay.held,
+              replayLimit: settings.bufferLimit,
+            }),
+            ports,
+          ),
           onDefect: (error) => events.onDefect(error, 'an admin request'),
         });
 

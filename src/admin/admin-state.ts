@@ -3,6 +3,7 @@ import type { BackendId } from '../grpc/backend-id.js';
 import type { ActionParts } from './backend-actions.js';
 import type { BackendHistory } from './backend-history.js';
 import type { BackendSource } from './backend-state.js';
+import type { EventHub, EventSink, EventSource } from './event-hub.js';
 import type { LiveThrottle } from './live.js';
 import type { Program } from './program.js';
 
@@ -21,10 +22,17 @@ export interface AdminState extends ActionParts {
   readonly program: Program | null;
   /** The files of the dashboard; null: there are none. */
   readonly readAsset: ReadAsset | null;
+  /** What the live endpoints tell. */
+  readonly watch: Watch;
   /** Prometheus text; absent: nothing is counted. */
   readonly metrics?: (() => string) | undefined;
   /** A line of the log. */
   readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+/** The calls that ended last, how things are, and who is told of it as it happens. */
+export interface Watch extends EventSource {
+  readonly hub: EventHub;
 }
 
 /** The text of a file that belongs to the program, by its path in the program's directory. Rejects where there is none. */
@@ -37,6 +45,8 @@ export interface Answer {
   /** The content-type of a body that is a text as it stands. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The body comes piece by piece, by who is called with its reader; returns what is to be called when that has gone. */
+  readonly stream?: (sink: EventSink) => () => void;
 }
 
 /** A request that has been admitted. */
@@ -47,6 +57,8 @@ export interface AdminRequest {
   readonly query: string;
   /** Who asks, for the log. */
   readonly peer: string;
+  /** As the reader of a stream sends it. */
+  readonly lastEventId: string | undefined;
 }
 
 /** An answer that says in a sentence why not. */

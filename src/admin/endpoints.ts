@@ -1,9 +1,9 @@
-import type { UpstreamBackend } from '../upstream/types.js';
 import { type AdminRequest, type AdminState, type Answer, refused } from './admin-state.js';
 import { type AdmissionRules, admit, type RequestFacts } from './admission.js';
 import { Assets } from './assets.js';
 import { act, type BackendAction, backendActions, isProblem, parkLength, selectBackends } from './backend-actions.js';
-import { type BackendRow, describeBackend, isUp } from './backend-state.js';
+import { connectedBackends, rowsOf } from './backend-rows.js';
+import { describeCalls, describeNow, streamEvents } from './live-endpoints.js';
 import { describeConfig, describeThrottle, drain, reload } from './program-endpoints.js';
 
 interface Endpoint {
@@ -15,12 +15,12 @@ interface Endpoint {
 /**
  * The admin endpoints (contract, Admin HTTP; D36), as a function of a request's method, path and safety facts.
  *
- * @returns a function that takes who asks as well, for the log
+ * @returns a function that takes who asks as well, for the log, and the last event that the reader of a stream has seen
  */
 export function createEndpoints(
   state: AdminState,
   rules: AdmissionRules,
-): (facts: RequestFacts, url: string, peer: string) => Answer | Promise<Answer> {
+): (facts: RequestFacts, url: string, peer: string, lastEventId?: string) => Answer | Promise<Answer> {
   const get = (answer: Endpoint['answer']): Endpoint => ({ method: 'GET', answer });
   const post = (answer: Endpoint['answer']): Endpoint => ({ method: 'POST', answer });
   const assets = new Assets(state.readAsset);
@@ -37,11 +37,14 @@ export function createEndpoints(
     ['/sessions/clear', post(({ peer }) => clearSessions(peer, state))],
     ['/config', get(() => describeConfig(state))],
     ['/throttle', get(() => describeThrottle(state))],
+    ['/calls', get((request) => describeCalls(request, state))],
+    ['/live', get(() => describeNow(state))],
+    ['/events', get((request) => streamEvents(request, state))],
     ['/reload', post((request) => reload(request, state))],
     ['/drain', post((request) => drain(request, state))],
   ]);
 
-  return (facts, url, peer) => {
+  return (facts, url, peer, lastEventId) => {
     const refusal = admit(facts, rules);
     if (refusal !== null) {
       const challenge = refusal.status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {};
@@ -60,7 +63,7 @@ export function createEndpoints(
       const error = `${path.slice(0, shownPath)} answers ${allow.replace(', ', ' and ')}`;
       return { status: 405, body: { error }, headers: { allow } };
     }
-    return endpoint.answer({ segment: segment ?? '', query, peer });
+    return endpoint.answer({ segment: segment ?? '', query, peer, lastEventId });
   };
 }
 
@@ -74,22 +77,10 @@ function showMetrics({ metrics }: AdminState): Answer {
 
 function describeReadiness(state: AdminState): Answer {
   if (state.draining()) return { status: 503, body: { status: 'draining' } };
-  // Parks do not count, nor do drains: sessions' calls go there still (contract, Admin HTTP).
-  const up = state.pool.backends.filter(isUp).length;
+  const up = connectedBackends(state);
   return up > 0
     ? { status: 200, body: { status: 'ready', connected_backends: up } }
     : { status: 503, body: { status: 'no backend has a live connection' } };
-}
-
-function rowsOf(backends: readonly UpstreamBackend[], state: AdminState): BackendRow[] {
-  const now = state.now();
-  const sources = state.sources();
-  return backends.map((backend) => {
-    const stats = state.health.of(backend.id).stats(now);
-    const past = state.history.look({ backend, stats }, now);
-    const row = describeBackend(backend, stats, past, sources.get(backend.id) ?? null, now);
-    return { ...row, in_flight: state.pool.inFlightOf(backend.id) };
-  });
 }
 
 function actOn(action: BackendAction, { segment, query, peer }: AdminRequest, state: AdminState): Answer {
@@ -127,7 +118,7 @@ const shownPath = 100;
 function nothingAt(path: string, tooDeep: boolean): string {
   const there = `there is no ${path.slice(0, shownPath)}`;
   if (tooDeep) return `${there}; in the name of a backend / is written as %2F`;
-  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear, /config, /throttle, /reload, /drain, and / in a browser`;
+  return `${there}; see /healthz, /readyz, /metrics, /backends, /backends/NAME/{${backendActions.join(',')}}, /sessions, /sessions/clear, /config, /throttle, /calls, /live, /events, /reload, /drain, and / in a browser`;
 }
 
 /** Path and query. */

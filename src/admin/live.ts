@@ -23,7 +23,7 @@ export interface LiveThrottle {
 }
 
 /** How things are, at one moment. Field names are stable. Of its methods there are 50 at most. */
-export interface LiveSnapshot extends Omit<LiveNumbers, 'suppressed'> {
+export interface LiveSnapshot extends LiveNumbers {
   /** Differs from one run of the program to the next. */
   readonly instance: string;
   /** Wall clock (ms since 1970), and how long the program has run (ms). */

@@ -56,7 +56,7 @@ export function createAdmin(options: AdminOptions): Admin {
     const facts = { method, host: listen.kind === 'unix' ? 'localhost' : host, origin, fetchSite, authorization };
     // No endpoint reads a body: whoever sends one is answered and the connection closed, not listened to.
     if (hasBody(headers)) response.setHeader('connection', 'close');
-    void respond(response, method, () => answer(facts, url, peerOf(request.socket)));
+    void respond(response, method, () => answer(facts, url, peerOf(request.socket), lastEventIdOf(headers)));
   });
 
   /** Never rejects. What is answered at once is made in the turn of its request. */
@@ -72,7 +72,15 @@ export function createAdmin(options: AdminOptions): Admin {
       options.onDefect(error);
       made = { status: 500, body: { error: 'a defect of the proxy kept it from answering; the log tells more' } };
     }
-    send(response, method, made);
+    if (made.stream === undefined || method === 'HEAD') send(response, method, made);
+    else {
+      try {
+        stream(response, made, made.stream);
+      } catch (error) {
+        options.onDefect(error);
+        response.destroy();
+      }
+    }
   }
   server.maxConnections = maxConnections;
   server.on('clientError', refuse);
@@ -85,6 +93,7 @@ export function createAdmin(options: AdminOptions): Admin {
       server.on('error', () => {});
     },
     stop() {
+      options.state.watch.hub.stop();
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -102,16 +111,46 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return formatEndpoint({ kind: 'tcp', host: remoteAddress, port: remotePort ?? 0 });
 }
 
+const always = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
 function send(response: http.ServerResponse, method: string, { status, body, type, headers }: Answer): void {
   const text = type === undefined ? `${JSON.stringify(body)}\n` : String(body);
   response.writeHead(status, {
     'content-type': type ?? 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
+    ...always,
     ...headers,
   });
   response.end(method === 'HEAD' ? undefined : text);
+}
+
+/** A body without an end of its own. No timeout of the server's cuts it: those are for requests. */
+function stream(
+  response: http.ServerResponse,
+  { status, type, headers }: Answer,
+  begin: NonNullable<Answer['stream']>,
+): void {
+  response.writeHead(status, { 'content-type': type, ...always, ...headers });
+  const { socket } = response;
+  const onGone = begin({
+    write: (bytes) => void response.write(bytes),
+    end: () => void response.end(),
+    cut: () => void response.destroy(),
+    get unsent() {
+      return response.writableLength;
+    },
+    get taken() {
+      return socket === null ? 0 : socket.bytesWritten - socket.writableLength;
+    },
+  });
+  response.on('close', onGone);
+  // A reader that goes while it is written to is no more than one that goes.
+  response.on('error', () => {});
+}
+
+function lastEventIdOf(headers: http.IncomingHttpHeaders): string | undefined {
+  const id = headers['last-event-id'];
+  return typeof id === 'string' ? id : undefined;
 }
 
 function hasBody(headers: http.IncomingHttpHeaders): boolean {

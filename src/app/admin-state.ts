@@ -49,7 +49,7 @@ export function createAdminState(
   rest: Pick<AdminState, 'draining' | 'now' | 'tell' | 'metrics' | 'throttle' | 'program' | 'readAsset'> & {
     readonly sessions: Sessions;
   },
-): AdminState {
+): Omit<AdminState, 'watch'> {
   const { pool, book, sources } = backends;
   sources.onChange((_backends, { added }) => {
     const now = rest.now();

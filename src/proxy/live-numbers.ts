@@ -49,8 +49,6 @@ export interface LiveNumbers {
     readonly first_ended: LiveHistogram;
     readonly first_cut: LiveHistogram;
   };
-  /** Calls whose next attempt the token bucket held back. */
-  readonly suppressed: number;
   /** Those with most calls first. */
   readonly methods: readonly LiveMethod[];
 }

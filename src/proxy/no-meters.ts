@@ -30,6 +30,5 @@ const nothing: LiveNumbers = {
   reasons: {},
   attempts: [0],
   latency: { calls: empty, first_ended: empty, first_cut: empty },
-  suppressed: 0,
   methods: [],
 };

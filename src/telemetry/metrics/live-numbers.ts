@@ -33,7 +33,6 @@ export function readLive(counted: ProgramNumbers): LiveNumbers {
       first_ended: tellHistogram(counted.firstEnded),
       first_cut: tellHistogram(counted.firstCut),
     },
-    suppressed: counted.throttledCount,
     methods,
   };
 }

@@ -1,13 +1,19 @@
 import type { AdminState } from '../../../src/admin/admin-state.js';
 import { BackendHistory } from '../../../src/admin/backend-history.js';
-import type { LiveThrottle } from '../../../src/admin/live.js';
+import { type CallRing, createCallRing } from '../../../src/admin/call-ring.js';
+import { createEventHub } from '../../../src/admin/event-hub.js';
+import type { LiveSnapshot, LiveThrottle } from '../../../src/admin/live.js';
+import { describeLive } from '../../../src/admin/live-state.js';
 import type { Program } from '../../../src/admin/program.js';
 import { createHealth } from '../../../src/balance/health.js';
 import { defaultHealth, type Health, type HealthChange } from '../../../src/balance/health-types.js';
 import { createSessions, type Sessions } from '../../../src/balance/sessions.js';
 import { duration } from '../../../src/config/setting-kinds.js';
 import { type BackendId, backendId } from '../../../src/grpc/backend-id.js';
+import { CallTally } from '../../../src/grpc/call-tally.js';
+import { createNoMeters } from '../../../src/proxy/no-meters.js';
 import type { UpstreamBackend } from '../../../src/upstream/types.js';
+import { createVirtualTime } from '../../support/virtual-time.js';
 
 /** A backend as the admin endpoints read it, connected and idle; it takes no calls. */
 export function backend(rest: Partial<UpstreamBackend> = {}): UpstreamBackend {
@@ -35,6 +41,8 @@ export function backend(rest: Partial<UpstreamBackend> = {}): UpstreamBackend {
     downSince: null,
     lastError: null,
     nextConnectAt: null,
+    calls: new CallTally(),
+    views: unused,
     tryOpen: unused,
     lifeOf: unused,
     wait: unused,
@@ -88,6 +96,9 @@ export class World implements AdminState {
   readonly readDuration = (text: string): ReturnType<AdminState['readDuration']> =>
     duration('1ms', '24h').fromText(text);
 
+  readonly ring: CallRing = createCallRing(500, (now) => 1_700_000_000_000 + now);
+  readonly watch: AdminState['watch'];
+
   constructor(backends: readonly UpstreamBackend[] = [backend()]) {
     this.backends = backends.map((one) => ({ ...one }));
     const world = this;
@@ -101,6 +112,8 @@ export class World implements AdminState {
       lose: (id, detail) =>
         this.order(`lose ${id}: ${detail}`, id, { connections: 0, link: 'connecting', downSince: this.time }),
     };
+    const source = { instance: 'first', ring: this.ring, snapshot: () => this.snapshot() };
+    this.watch = { ...source, hub: createEventHub(createVirtualTime(), source) };
   }
 
   readonly draining = (): boolean => this.isDraining;
@@ -115,6 +128,22 @@ export class World implements AdminState {
   readonly tell = (_level: 'info', fields: Readonly<Record<string, unknown>>, message: string): void => {
     this.lines.push({ fields, message });
   };
+
+  private snapshot(): LiveSnapshot {
+    return describeLive(
+      {
+        instance: 'first',
+        numbers: createNoMeters().live(),
+        at: 1_700_000_000_000 + this.time,
+        uptime: this.time,
+        inFlight: 2,
+        clients: 1,
+        replayHeld: 15,
+        replayLimit: 1000,
+      },
+      this,
+    );
+  }
 
   private order(told: string, id: BackendId, change: Partial<UpstreamBackend>): boolean {
     this.orders.push(told);

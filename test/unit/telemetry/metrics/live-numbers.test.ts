@@ -28,7 +28,6 @@ test('nothing is counted before the first call', () => {
     calls: { ended: 0, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
     reasons: {},
     attempts: [0, 0, 0, 0, 0, 0],
-    suppressed: 0,
     methods: [],
   });
   expect(live.latency.calls.counts).toHaveLength(live.latency.calls.bounds_ms.length + 1);
@@ -39,7 +38,6 @@ test('calls are told by method, those with most first, and in all; refused ones 
   play(meters, { path: '/s/A', named: true });
   for (const code of [0, 0, 14]) play(meters, { path: '/s/B', named: true }, code, code === 0 ? 'ok' : 'fatal_status');
   meters.callRefused(3, 'invalid_directive');
-  meters.throttled();
   const live = meters.live();
   expect(live.calls).toMatchObject({ ended: 5, ok: 3 });
   expect(live.methods.map(({ method, ended, ok }) => [method, ended, ok])).toEqual([
@@ -49,7 +47,6 @@ test('calls are told by method, those with most first, and in all; refused ones 
   ]);
   expect(live.reasons).toEqual({ ok: 3, fatal_status: 1, invalid_directive: 1 });
   expect(live.attempts).toEqual([4, 0, 0, 0, 0, 0]);
-  expect(live.suppressed).toBe(1);
 });
 
 test.each<[string, readonly MeteredAttempt[], number, object]>([
