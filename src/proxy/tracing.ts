@@ -4,6 +4,8 @@ import type { AttemptId, CancelCause } from '../policy/types.js';
 import type { UpstreamBackend } from '../upstream/types.js';
 import type { CallRecord } from './observer.js';
 
+export type { CancelCause } from '../policy/types.js';
+
 /** Makes traces of calls; telemetry implements it. Nothing of it throws. Times are clock milliseconds. */
 export interface Tracing {
   /** Null: the call is not recorded, and its trace keys pass as they came. */
