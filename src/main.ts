@@ -15,6 +15,11 @@ import { createAccessLog } from './telemetry/access-log.js';
 import { createLogger } from './telemetry/logger.js';
 import type { ProcessFacts } from './telemetry/metrics/program-numbers.js';
 import { createRunLog } from './telemetry/serve-log.js';
+import { readTraceEnvironment, type TraceEnvironment } from './telemetry/traces/environment.js';
+import type { RunningTracing, TracingOptions } from './telemetry/traces/start-tracing.js';
+
+/** What spans get, at the end of a drain, to be sent (ms). */
+const traceFlush = 3000;
 
 // The process boundary: argv, environment, signals, exit code. Nothing else touches `process`.
 
@@ -69,6 +74,19 @@ function processFacts(): ProcessFacts {
   };
 }
 
+/** Null: the environment asks for no traces. Brings OpenTelemetry's packages for them only where it does. */
+async function startTraces(
+  { on, endpoint }: TraceEnvironment,
+  tell: TracingOptions['tell'],
+): Promise<RunningTracing | null> {
+  if (!on) return null;
+  const { startTracing } = await import('./telemetry/traces/start-tracing.js');
+  const now = (): number => nodeClock.now();
+  const tracing = startTracing({ version: packageVersion(), now, wallNow: Date.now, tell });
+  tell('info', { event: 'traces', endpoint }, `traces are sent to ${endpoint}`);
+  return tracing;
+}
+
 // Whoever read our output may go away: no reason to end calls that are going well.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
@@ -96,34 +114,40 @@ const exitCode = await run(process.argv.slice(2), io, {
     // From before the start on: the default action would end the process, and every call with it.
     let onHangup = (): void => {};
     process.on('SIGHUP', () => onHangup());
-    return serve(settings, origins, notes, {
+    const traces = readTraceEnvironment(process.env);
+    const tracing = await startTraces(traces, lines.tell);
+    const code = await serve(settings, origins, [...notes, ...traces.warnings], {
       readFile: readText,
       readAgain,
       watch: (path, onChange) => watchFile(path, { ...ports, stampOf: nodeStamp }, onChange),
       stderr,
       ports: { ...ports, localAddresses: io.localAddresses },
       wallNow: Date.now,
-      log: { ...lines, meters },
+      log: { ...lines, meters, tracing },
       terminated: terminated(),
       onHangup: (listener) => {
         onHangup = listener;
       },
     });
+    await tracing?.stop(traceFlush);
+    return code;
   },
-  async demo({ calls }) {
+  async demo({ calls, admin }) {
     // Brings @grpc/grpc-js, which the other commands start faster without.
-    const [{ runDemo }, { createStartProxy }] = await Promise.all([
+    const [{ runDemo }, { createStartProxy }, { ProgramMeters }] = await Promise.all([
       import('./demo/run-demo.js'),
       import('./demo/start-proxy.js'),
+      import('./telemetry/metrics/meters.js'),
     ]);
     const interrupted = new AbortController();
     void terminated().then(() => interrupted.abort());
     try {
       await runDemo({
         calls,
+        admin,
         interrupted: interrupted.signal,
         serviceConfigText: await readText(fileURLToPath(new URL('../service-config.json', import.meta.url))),
-        startProxy: createStartProxy(ports),
+        startProxy: createStartProxy(ports, new ProgramMeters(processFacts())),
         out: io.stdout,
         color: process.stdout.hasColors?.() ?? false,
         width: Math.min(Math.max(io.columns ?? 100, 60), 110),
