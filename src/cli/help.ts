@@ -195,7 +195,7 @@ function sections(command: Command | null, width: number): string[] {
     case 'demo':
       return [
         about.demo,
-        'Usage: hedgerow demo [--calls N]',
+        'Usage: hedgerow demo [--calls N] [--admin ADDR|off]',
         commandRows(demoFlags, width),
         ['Examples', '  hedgerow demo --calls 12'].join('\n'),
       ];

@@ -20,12 +20,20 @@ export const attempts: CommandFlag = {
 };
 const calls: CommandFlag = { name: 'calls', metavar: 'N', help: 'Make so many calls and end. [no end; 1 to 1000000]' };
 
+const admin: CommandFlag = {
+  name: 'admin',
+  metavar: 'ADDR|off',
+  help: 'Where the dashboard is served. [127.0.0.1:9901, or another port where that is taken]',
+};
+
 export const checkFlags: readonly CommandFlag[] = [json, strict, attempts];
-export const demoFlags: readonly CommandFlag[] = [calls];
+export const demoFlags: readonly CommandFlag[] = [calls, admin];
 
 export interface DemoOptions {
   /** Null: until interrupted. */
   readonly calls: number | null;
+  /** An address to listen at, or `off`; null: wherever there is room. */
+  readonly admin: string | null;
 }
 
 export type Options<T> = { readonly ok: true; readonly options: T } | { readonly ok: false; readonly problem: string };
@@ -59,15 +67,19 @@ export function readCheckOptions(argv: readonly string[]): Options<CheckOptions 
   return { ok: true, options };
 }
 
-/** `demo [--calls N]` */
+/** `demo [--calls N] [--admin ADDR|off]` */
 export function readDemoOptions(argv: readonly string[]): Options<DemoOptions> {
   const read = readFlags(argv, shapesOf(demoFlags));
   if (!read.ok) return read;
   const [stray] = read.flags.positionals;
   if (stray !== undefined) return { ok: false, problem: `unexpected argument ${quote(stray)}` };
   const text = read.flags.values.get(calls.name)?.at(-1);
-  if (text === undefined) return { ok: true, options: { calls: null } };
+  const address = read.flags.values.get(admin.name)?.at(-1) ?? null;
+  const where = address === null ? null : settingTable.admin.kind.fromText(address);
+  if (address !== null && where?.ok === false)
+    return { ok: false, problem: `--${admin.name} ${quote(address)}: ${where.problem}` };
+  if (text === undefined) return { ok: true, options: { calls: null, admin: address } };
   const count = integer(1, 1_000_000).fromText(text);
   if (!count.ok) return { ok: false, problem: `--${calls.name} ${quote(text)}: ${count.problem}` };
-  return { ok: true, options: { calls: count.value } };
+  return { ok: true, options: { calls: count.value, admin: address } };
 }

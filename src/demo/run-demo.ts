@@ -20,12 +20,14 @@ export interface DemoRunOptions extends Look {
   /** No further call is made, and the summary printed. */
   readonly interrupted: AbortSignal;
   readonly serviceConfigText: string;
+  /** Where the dashboard is served: an address, or `off`; null: wherever there is room. */
+  readonly admin: string | null;
   readonly startProxy: StartProxy;
   readonly out: (text: string) => void;
 }
 
 /** From the start of one call to that of the next, where there is no end to them (ms). */
-const leisure = 500;
+const leisure = 400;
 /** The most that the proxy's record of a call may come after the client's answer, or before it (ms). */
 const patience = 5000;
 
@@ -39,11 +41,11 @@ export async function runDemo(options: DemoRunOptions): Promise<void> {
   const backends = await startBackends(protocol, stage);
   try {
     const inbox = createInbox();
-    const { serviceConfigText } = options;
-    const proxy = await options.startProxy({ backends, serviceConfigText, observer: inbox.observer });
+    const { serviceConfigText, admin } = options;
+    const proxy = await options.startProxy({ backends, serviceConfigText, admin, observer: inbox.observer });
     const client = createDemoClient(proxy.port);
     try {
-      options.out(introduction(options));
+      options.out(introduction(proxy.admin, options));
       options.out(drawSummary(await makeCalls({ client, protocol, stage, inbox, proxy }, options), options));
     } finally {
       client.close();
@@ -94,13 +96,15 @@ function isFull(bucket: Bucket | null): boolean {
   return bucket === null || bucket.milliTokens === bucket.limits.maxMilliTokens;
 }
 
-function introduction(look: Look): string {
+function introduction(admin: string | null, look: Look): string {
   const names = `${backendNames.slice(0, -1).join(', ')} and ${backendNames.at(-1)}`;
   const lines = [
     'A client without retries of its own calls three backends through hedgerow, by service-config.json.',
     `The backends are ${names}; what goes wrong there is arranged, call by call.`,
   ];
   const told = lines.flatMap((line) => wrap(line, look.width));
+  // A line of its own, for whoever looks for it.
+  if (admin !== null) told.push(`dashboard: ${admin.startsWith('unix:') ? admin : `http://${admin}/`}`);
   return `${told.join('\n')}\n\n${drawLegend(look)}\n`;
 }
 

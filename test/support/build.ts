@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Changes when what is around dist/ does. */
-const layout = '3';
+const layout = '4';
 const prefix = 'hedgerow-built-';
 /** Builds of earlier sources are swept after this time (ms). */
 const keptFor = 60 * 60 * 1000;
@@ -35,6 +35,10 @@ async function build(): Promise<string> {
   // Types have a gate of their own.
   const flags = ['-p', path.join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', path.join(draft, 'dist')];
   await promisify(execFile)(process.execPath, [tsc, ...flags]);
+  await promisify(execFile)(process.execPath, [
+    path.join(root, 'scripts', 'finish-build.mjs'),
+    path.join(draft, 'dist'),
+  ]);
   await copyFile(path.join(root, 'package.json'), path.join(draft, 'package.json'));
   for (const name of ['node_modules', 'protos', 'service-config.json'])
     await symlink(path.join(root, name), path.join(draft, name));
@@ -50,8 +54,12 @@ async function build(): Promise<string> {
 
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256').update(root).update(layout);
-  const sources = (await readdir(path.join(root, 'src'), { recursive: true })).filter((name) => name.endsWith('.ts'));
-  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json', ...sources.sort().map(inSrc)]) {
+  const all = await readdir(path.join(root, 'src'), { recursive: true });
+  const sources = all.filter((name) => /\.(ts|html|css|svg)$/.test(name));
+  const others = ['package.json', 'tsconfig.json', 'tsconfig.build.json', path.join('scripts', 'finish-build.mjs')];
+  const document = path.join('docs', 'troubleshooting.md');
+  if (existsSync(path.join(root, document))) others.push(document);
+  for (const name of [...others, ...sources.sort().map(inSrc)]) {
     hash.update(`${name}\n`).update(await readFile(path.join(root, name)));
   }
   return hash.digest('hex').slice(0, 16);

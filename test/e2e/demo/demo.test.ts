@@ -2,15 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { runDemo } from '../../../src/demo/run-demo.js';
 import { createStartProxy, type StartProxy } from '../../../src/demo/start-proxy.js';
+import { createNoMeters } from '../../../src/proxy/no-meters.js';
 import { createNodeAlarms } from '../../../src/runtime/alarms.js';
 import { nodeClock } from '../../../src/runtime/clock.js';
 import { nodeTurn } from '../../../src/runtime/turn.js';
 import { built } from '../../support/build.js';
-import { hedgerow, ran } from '../../support/program.js';
+import { hedgerow, type Program, ran } from '../../support/program.js';
 import { inShort } from './in-short.js';
 
 const alarms = createNodeAlarms();
-const startProxy = createStartProxy({ clock: nodeClock, random: { next: () => 0.1 }, alarms, turn: nodeTurn });
+const startProxy = createStartProxy(
+  { clock: nodeClock, random: { next: () => 0.1 }, alarms, turn: nodeTurn },
+  createNoMeters(),
+);
 
 async function play(
   calls: number | null,
@@ -19,7 +23,8 @@ async function play(
   edit: (config: string) => string = (config) => config,
 ): Promise<void> {
   const serviceConfigText = edit(await readFile(new URL('../../../service-config.json', import.meta.url), 'utf8'));
-  await runDemo({ calls, interrupted, serviceConfigText, startProxy, out, color: false, width: 100 });
+  const admin = 'off';
+  await runDemo({ calls, interrupted, serviceConfigText, admin, startProxy, out, color: false, width: 100 });
 }
 
 describe('hedgerow demo --calls 12, the built program', () => {
@@ -87,6 +92,46 @@ describe('hedgerow demo --calls 12, the built program', () => {
   });
 });
 
+describe('the demo’s dashboard', () => {
+  beforeAll(async () => void (await built()));
+
+  /** Where it says that the dashboard is. */
+  async function dashboardOf(program: Program): Promise<string> {
+    await program.said('#1');
+    return /^dashboard: (http:\S+)$/m.exec(program.out)?.[1] ?? 'nowhere';
+  }
+
+  test('is served while it runs, before the first call is drawn, and shows its calls', async () => {
+    const program = await hedgerow(['demo', '--admin', '127.0.0.1:0']);
+    const url = await dashboardOf(program);
+    const page = await fetch(url);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const { calls } = (await (await fetch(new URL('calls', url))).json()) as { calls: { retries: number }[] };
+    expect(calls.at(-1)?.retries).toBe(1);
+    const live = (await (await fetch(new URL('live', url))).json()) as { calls: { saved: number } };
+    expect(live.calls.saved).toBeGreaterThanOrEqual(1);
+  });
+
+  test('is at another port where the usual one is taken', async () => {
+    // One of the two has it, or neither, where something else on this machine does.
+    const programs = [await hedgerow(['demo']), await hedgerow(['demo'])];
+    const urls = await Promise.all(programs.map(dashboardOf));
+    expect(new Set(urls).size).toBe(2);
+    for (const url of urls) expect((await fetch(new URL('healthz', url))).status).toBe(200);
+  });
+
+  test('is nowhere with --admin off, and --admin with a taken port is an error', async () => {
+    const { out } = await ran(['demo', '--calls', '1', '--admin', 'off']);
+    expect(out).not.toContain('dashboard');
+    const program = await hedgerow(['demo', '--admin', '127.0.0.1:0']);
+    const { host } = new URL(await dashboardOf(program));
+    expect(await ran(['demo', '--admin', host])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^hedgerow demo: [^\n]*--admin[^\n]*\n$/),
+    });
+  });
+});
+
 test('the first calls of a newcomer have a retried one and a hedged one', async () => {
   let text = '';
   await play(2, new AbortController().signal, (part) => {
@@ -139,14 +184,16 @@ test('without a number of calls it makes no further one once it is interrupted, 
   expect(text).toContain('2 calls, 5 attempts\n');
 });
 
+const quiet = { admin: 'off', color: false };
+
 test('a proxy that cannot start is told, and nothing is left running', async () => {
   const refuse: StartProxy = () => Promise.reject(new Error('no port is free'));
-  const options = { calls: 1, interrupted: new AbortController().signal, serviceConfigText: '{}', color: false };
+  const options = { ...quiet, calls: 1, interrupted: new AbortController().signal, serviceConfigText: '{}' };
   const run = runDemo({ ...options, startProxy: refuse, out: () => {}, width: 100 });
   await expect(run).rejects.toThrow('no port is free');
 });
 
 test('a service config that is not valid is refused before anything is called', async () => {
-  const options = { calls: 1, interrupted: new AbortController().signal, serviceConfigText: '{', color: false };
+  const options = { ...quiet, calls: 1, interrupted: new AbortController().signal, serviceConfigText: '{' };
   await expect(runDemo({ ...options, startProxy, out: () => {}, width: 100 })).rejects.toThrow('hedgerow check');
 });

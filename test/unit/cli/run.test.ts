@@ -187,14 +187,21 @@ describe('serve and demo', () => {
     [['serve', '--config', 'nowhere.json'], 'hedgerow serve: nowhere.json: no such file\n'],
     [['serve', '--config', 'bad.json'], 'hedgerow serve: bad.json:2:3: unknown setting "methodConfig"\n'],
     [['demo', '--calls', '0'], 'hedgerow demo: --calls "0": must be an integer from 1 to 1000000\n'],
+    [['demo', '--admin', 'nowhere'], expect.stringMatching(/^hedgerow demo: --admin "nowhere": [^\n]+\n$/)],
     [['demo', 'x'], 'hedgerow demo: unexpected argument "x"\n'],
   ])('%j runs nothing: one line, exit 2', async (argv, line) => {
     expect(await hedgerow(argv)).toEqual({ code: 2, out: '', err: line, served: [] });
   });
 
   it('demo is run with its options, and its exit code is ours', async () => {
-    expect(await hedgerow(['demo', '--calls', '12'])).toMatchObject({ code: 7, served: [{ calls: 12 }] });
-    expect(await hedgerow(['demo'])).toMatchObject({ served: [{ calls: null }] });
+    expect(await hedgerow(['demo', '--calls', '12'])).toMatchObject({
+      code: 7,
+      served: [{ calls: 12, admin: null }],
+    });
+    expect(await hedgerow(['demo'])).toMatchObject({ served: [{ calls: null, admin: null }] });
+    for (const admin of ['off', '127.0.0.1:0', '[::1]:9901']) {
+      expect(await hedgerow(['demo', '--admin', admin])).toMatchObject({ served: [{ calls: null, admin }] });
+    }
   });
 });
 
