@@ -1,8 +1,17 @@
 /**
- * The backend of every round: answers each call with one 100-byte message and grpc-status 0, from bytes made beforehand.
- * Prints its port. One process, one core, several times faster than any proxy in front of it.
+ * The backend of every round: answers each call, once its request has ended, with one message and grpc-status 0, from bytes
+ * made beforehand. One process, one core, several times faster than any proxy in front of it. Calls that do not end stay open.
+ *
+ *   --bytes N (100) of the message   --ports N (1)   --tls CERT,KEY   --answer-early (headers at once, also to open calls)
+ *   --stall SHARE (0) of the calls, evenly spread, wait a second
+ *
+ * Prints `{"ports":[…]}`; on SIGUSR2 `{"calls":N}`, how many calls have come.
  */
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import tls from 'node:tls';
+import { parseArgs } from 'node:util';
+import { headersFrame, LargeAnswers } from './large-answers.mjs';
 import {
   flag,
   frame,
@@ -16,38 +25,56 @@ import {
   windowUpdate,
 } from './wire.mjs';
 
-const bytes = Number(process.argv[2] ?? 100);
-const body = message(bytes);
+const { values: options } = parseArgs({
+  options: {
+    bytes: { type: 'string', default: '100' },
+    ports: { type: 'string', default: '1' },
+    tls: { type: 'string' },
+    'answer-early': { type: 'boolean', default: false },
+    stall: { type: 'string', default: '0' },
+  },
+});
+const body = message(Number(options.bytes));
+const early = options['answer-early'];
+const large = body.length > 16_384;
+const stallEach = Number(options.stall) === 0 ? 0 : Math.round(1 / Number(options.stall));
+const stallTime = 1000;
 
-function answers() {
-  const status200 = Buffer.from([0x88]);
-  const literals = {
+const status200 = Buffer.from([0x88]);
+const blocks = {
+  literals: {
     head: Buffer.concat([status200, literal('content-type', 'application/grpc', false)]),
     tail: literal('grpc-status', '0', false),
-  };
-  const first = {
+  },
+  first: {
     head: Buffer.concat([status200, literal('content-type', 'application/grpc', true)]),
     tail: literal('grpc-status', '0', true),
-  };
+  },
   // After `first` the peer's table holds grpc-status (62) and content-type (63).
-  const later = { head: Buffer.from([0x88, 0x80 | 63]), tail: Buffer.from([0x80 | 62]) };
-  return { literals, first, later };
-}
+  later: { head: Buffer.from([0x88, 0x80 | 63]), tail: Buffer.from([0x80 | 62]) },
+};
 
-const { literals, first, later } = answers();
-
-/** @param {{ head: Buffer, tail: Buffer }} blocks */
+/** @param {{ head: Buffer, tail: Buffer }} of */
 function template({ head, tail }) {
   return Buffer.concat([
     frame(type.headers, flag.endHeaders, 0, head),
-    frame(type.data, 0, 0, body),
+    frame(type.data, 0, 0, large ? Buffer.alloc(0) : body),
     frame(type.headers, flag.endHeaders | flag.end, 0, tail),
   ]);
 }
 
-const templates = { literals: template(literals), first: template(first), later: template(later) };
+/** After headers that have been sent already. */
+const rest = template(blocks.literals).subarray(9 + blocks.literals.head.length);
+const templates = {
+  literals: template(blocks.literals),
+  first: template(blocks.first),
+  later: template(blocks.later),
+};
 
-const server = net.createServer({ noDelay: true }, (socket) => {
+let calls = 0;
+
+/** @param {net.Socket} socket */
+function serve(socket) {
   let started = false;
   let greeting = Buffer.alloc(0);
   let tableSize = 4096;
@@ -58,27 +85,45 @@ const server = net.createServer({ noDelay: true }, (socket) => {
   let out = [];
   /** @type {number[]} */
   const waiting = [];
+  const answers = large ? new LargeAnswers(socket, body) : null;
 
   function flush() {
-    if (out.length === 0) return;
-    socket.write(out.length === 1 ? out[0] : Buffer.concat(out));
+    if (out.length > 0) socket.write(out.length === 1 ? out[0] : Buffer.concat(out));
     out = [];
+    answers?.go();
+  }
+
+  /** @param {number} stream */
+  function ended(stream) {
+    calls += 1;
+    if (stallEach === 0 || calls % stallEach !== 0) {
+      answer(stream);
+      return;
+    }
+    setTimeout(() => {
+      if (socket.destroyed) return;
+      answer(stream);
+      flush();
+    }, stallTime);
   }
 
   /** @param {number} stream */
   function answer(stream) {
+    if (answers !== null) {
+      const { head, tail } = blocks.literals;
+      answers.begin(stream, headersFrame(stream, head), headersFrame(stream, tail, true));
+      return;
+    }
     if (window < body.length) {
       waiting.push(stream);
       return;
     }
     window -= body.length;
-    const blocks = tableSize < 256 ? 'literals' : answered === 0 ? 'first' : 'later';
+    const source = early ? rest : templates[tableSize < 256 ? 'literals' : answered === 0 ? 'first' : 'later'];
     answered += 1;
-    const source = templates[blocks];
     const copy = Buffer.allocUnsafe(source.length);
     source.copy(copy);
-    let at = 0;
-    for (let i = 0; i < 3; i += 1) {
+    for (let at = 0; at < copy.length; ) {
       copy.writeUInt32BE(stream, at + 5);
       at += 9 + copy.readUIntBE(at, 3);
     }
@@ -92,17 +137,24 @@ const server = net.createServer({ noDelay: true }, (socket) => {
         out.push(windowUpdate(0, received));
         received = 0;
       }
-      if (flags & flag.end) answer(stream);
+      if (flags & flag.end) ended(stream);
     } else if (kind === type.headers) {
-      if (flags & flag.end) answer(stream);
+      if (flags & flag.end) ended(stream);
+      else if (early) out.push(headersFrame(stream, blocks.literals.head));
     } else if (kind === type.settings && !(flags & flag.ack)) {
-      for (let at = start; at < end; at += 6)
-        if (buffer.readUInt16BE(at) === 1) tableSize = buffer.readUInt32BE(at + 2);
+      for (let at = start; at < end; at += 6) {
+        const value = buffer.readUInt32BE(at + 2);
+        if (buffer.readUInt16BE(at) === 1) tableSize = value;
+        if (buffer.readUInt16BE(at) === 4 && answers !== null) answers.initialWindow = value;
+      }
       out.push(settingsAck);
     } else if (kind === type.ping && !(flags & flag.ack)) {
       out.push(frame(type.ping, flag.ack, 0, buffer.subarray(start, end)));
-    } else if (kind === type.window && stream === 0) {
-      window += buffer.readUInt32BE(start);
+    } else if (kind === type.window) {
+      const bytes = buffer.readUInt32BE(start);
+      answers?.widen(stream, bytes);
+      if (stream !== 0) return;
+      window += bytes;
       while (waiting.length > 0 && window >= body.length) answer(/** @type {number} */ (waiting.shift()));
     }
   });
@@ -110,7 +162,7 @@ const server = net.createServer({ noDelay: true }, (socket) => {
   socket.write(
     Buffer.concat([
       settings([
-        [3, 100_000],
+        [3, 1_000_000],
         [4, 8 << 20],
       ]),
       windowUpdate(0, (1 << 30) - 65535),
@@ -128,9 +180,23 @@ const server = net.createServer({ noDelay: true }, (socket) => {
     flush();
   });
   socket.on('error', () => socket.destroy());
-});
+}
 
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  process.stdout.write(`${typeof address === 'object' && address !== null ? address.port : 0}\n`);
-});
+/** @returns {Promise<number>} */
+function listen() {
+  const [cert, key] = options.tls?.split(',') ?? [];
+  const server =
+    cert === undefined || key === undefined
+      ? net.createServer({ noDelay: true }, serve)
+      : tls.createServer(
+          { cert: readFileSync(cert), key: readFileSync(key), ALPNProtocols: ['h2'], noDelay: true },
+          serve,
+        );
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(/** @type {net.AddressInfo} */ (server.address()).port));
+  });
+}
+
+process.on('SIGUSR2', () => process.stdout.write(`${JSON.stringify({ calls })}\n`));
+const ports = await Promise.all(Array.from({ length: Number(options.ports) }, listen));
+process.stdout.write(`${JSON.stringify({ ports })}\n`);

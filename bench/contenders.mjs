@@ -1,126 +1,132 @@
-import { execFileSync } from 'node:child_process';
+/** The proxies under test: whether each is here, in which version, and how it is started. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { envoyConfig, haproxyConfig, nginxConfig } from './peers/native.mjs';
+import { ask } from './stage/accounts.mjs';
+
+/** @typedef {import('./stage/contender.mjs').Contender} Contender @typedef {import('./stage/contender.mjs').Setting} Setting */
 
 const here = path.dirname(fileURLToPath(import.meta.url));
+const root = path.dirname(here);
+const main = path.join(root, 'dist/main.js');
 const require = createRequire(import.meta.url);
 
-/**
- * One proxy under test.
- * @typedef {object} Contender
- * @property {string} name
- * @property {string | null} version null: not here, `missing` says why
- * @property {string} missing
- * @property {(ports: { port: number, backend: number, dir: string }) => { command: string, args: string[], port: number | 'stdout' | 'ready' }} start
- */
-
-/** @param {string} command @param {string[]} args @param {RegExp} pattern */
-function versionOf(command, args, pattern) {
-  try {
-    const out = execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-    return pattern.exec(out)?.[1] ?? null;
-  } catch (error) {
-    const { stderr } = /** @type {{ stderr?: string }} */ (error);
-    return pattern.exec(stderr ?? '')?.[1] ?? null;
-  }
+/** @param {Setting} setting @param {string} name @param {string} text */
+function file({ dir }, name, text) {
+  const at = path.join(dir, name);
+  writeFileSync(at, text);
+  return at;
 }
 
-/** nginx prints its version on stderr with exit code 0. */
-function nginxVersion() {
-  try {
-    return execFileSync('sh', ['-c', 'nginx -v 2>&1'], { encoding: 'utf8' }).match(/nginx\/([\d.]+)/)?.[1] ?? null;
-  } catch {
-    return null;
-  }
+/** The first of several backends, for those that are configured for one. @param {Setting} setting */
+function only(setting) {
+  const [backend = 0] = setting.backends;
+  return { port: setting.port, backend, dir: setting.dir, tls: setting.tls, streaming: setting.streaming };
 }
 
-const serviceConfig = JSON.stringify({
-  methodConfig: [
-    {
-      name: [{ service: 'bench.Echo' }],
-      retryPolicy: {
-        maxAttempts: 4,
-        initialBackoff: '0.1s',
-        maxBackoff: '1s',
-        backoffMultiplier: 2,
-        retryableStatusCodes: ['UNAVAILABLE'],
-      },
-    },
-  ],
-});
+/** @param {Setting} setting */
+function hedgerowFlags(setting) {
+  const { backends, tls } = setting;
+  const config = file(setting, 'service-config.json', JSON.stringify(setting.serviceConfig));
+  const secure =
+    tls === null ? [] : ['--tls-cert', tls.cert, '--tls-key', tls.key, '--backend-tls', 'on', '--backend-ca', tls.ca];
+  return [
+    ...['serve', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--service-config', config],
+    ...backends.flatMap((port, i) => ['--backend', `b${i + 1}=127.0.0.1:${port}`]),
+    ...secure,
+    ...setting.flags,
+  ];
+}
+
+/** @param {string} name @param {string} key @param {string} program @returns {Contender} */
+function hedgerow(name, key, program) {
+  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  return {
+    name,
+    key,
+    ours: key === 'hedgerow',
+    version: existsSync(main) ? `${version} on Node ${process.versions.node}` : null,
+    missing: 'not built: npm run build',
+    tls: true,
+    start: (setting) => ({
+      command: process.execPath,
+      args: [...setting.node, program, ...hedgerowFlags(setting)],
+      port: null,
+    }),
+  };
+}
+
+/** @param {string} program @param {string} name @param {string} version @returns {Contender} */
+function script(program, name, version) {
+  return {
+    name,
+    key: program,
+    ours: false,
+    version,
+    missing: '',
+    tls: false,
+    start: (setting) => ({
+      command: process.execPath,
+      args: [path.join(here, 'peers', `${program}.mjs`), String(only(setting).backend)],
+      port: null,
+    }),
+  };
+}
+
+/** Envoy's own binary: as named, as bench/peers/install-envoy.sh fetches it, or as installed. */
+function envoyBinary() {
+  const fetched = path.join(here, 'out/envoy/envoy');
+  return process.env.ENVOY ?? (existsSync(fetched) ? fetched : 'envoy');
+}
 
 /** @returns {Contender[]} */
 export function contenders() {
-  const root = path.dirname(here);
-  const main = path.join(root, 'dist/main.js');
-  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-  const envoy = process.env.ENVOY ?? 'envoy';
-  /** @param {string} file @param {string} name @param {string} of @returns {Contender} */
-  const node = (file, name, of) => ({
-    name,
-    version: of,
-    missing: '',
-    start: ({ backend }) => ({
-      command: process.execPath,
-      args: [path.join(here, 'peers', file), String(backend)],
-      port: 'stdout',
-    }),
-  });
+  const envoy = envoyBinary();
+  const grpcJs = require('@grpc/grpc-js/package.json').version;
   return [
+    hedgerow('hedgerow', 'hedgerow', main),
+    hedgerow('hedgerow, no telemetry', 'bare', path.join(here, 'peers/hedgerow-bare.mjs')),
     {
-      name: 'hedgerow',
-      version: existsSync(main) ? version : null,
-      missing: 'not built: npm run build',
-      start: ({ backend, dir }) => {
-        const config = path.join(dir, 'service-config.json');
-        writeFileSync(config, serviceConfig);
-        const args = [main, 'serve', '--listen', '127.0.0.1:0', '--backend', `b1=127.0.0.1:${backend}`];
-        return {
-          command: process.execPath,
-          args: [...args, '--service-config', config, '--admin', 'off'],
-          port: 'ready',
-        };
-      },
-    },
-    node('grpc-js.mjs', 'grpc-js', require('@grpc/grpc-js/package.json').version),
-    node('http2.mjs', 'node:http2', process.versions.node),
-    node('splice.mjs', 'net splice', process.versions.node),
-    {
-      name: 'HAProxy',
-      version: versionOf('haproxy', ['-v'], /version ([\d.]+)/),
-      missing: 'haproxy is not installed',
-      start: ({ port, backend, dir }) => {
-        const file = path.join(dir, 'haproxy.cfg');
-        writeFileSync(file, haproxyConfig({ port, backend }));
-        return { command: 'haproxy', args: ['-f', file], port };
+      name: 'HAProxy, 1 thread',
+      key: 'haproxy',
+      ours: false,
+      version: ask('haproxy', ['-v'], /version ([\d.]+)/),
+      missing: 'not installed',
+      tls: true,
+      start: (setting) => {
+        const config = file(setting, 'haproxy.cfg', haproxyConfig(only(setting)));
+        return { command: 'haproxy', args: ['-f', config], port: setting.port };
       },
     },
     {
-      name: 'nginx',
-      version: nginxVersion(),
-      missing: 'nginx is not installed',
-      start: ({ port, backend, dir }) => {
-        const file = path.join(dir, 'nginx.conf');
-        writeFileSync(file, nginxConfig({ port, backend, dir }));
-        return { command: 'nginx', args: ['-e', 'stderr', '-c', file], port };
+      name: 'nginx, 1 worker',
+      key: 'nginx',
+      ours: false,
+      version: ask('nginx', ['-v'], /nginx\/([\d.]+)/),
+      missing: 'not installed',
+      tls: false,
+      start: (setting) => {
+        const config = file(setting, 'nginx.conf', nginxConfig(only(setting)));
+        return { command: 'nginx', args: ['-e', 'stderr', '-c', config], port: setting.port };
       },
     },
     {
-      name: 'Envoy',
-      version: versionOf(envoy, ['--version'], /\/([\d.]+)\//),
-      missing: 'envoy is not installed (name its binary in ENVOY)',
-      start: ({ port, backend, dir }) => {
-        const file = path.join(dir, 'envoy.json');
-        writeFileSync(file, envoyConfig({ port, backend }));
-        return {
-          command: envoy,
-          args: ['-c', file, '--concurrency', '1', '--log-level', 'error', '--use-dynamic-base-id'],
-          port,
-        };
+      name: 'Envoy, concurrency 1',
+      key: 'envoy',
+      ours: false,
+      version: ask(envoy, ['--version'], /\/([\d.]+)\//),
+      missing: 'not installed (bench/peers/install-envoy.sh fetches it)',
+      tls: false,
+      start: (setting) => {
+        const config = file(setting, 'envoy.json', envoyConfig(only(setting)));
+        const args = ['-c', config, '--concurrency', '1', '--log-level', 'error', '--use-dynamic-base-id'];
+        return { command: envoy, args, port: setting.port };
       },
     },
+    script('grpc-js', 'grpc-js passthrough', `${grpcJs} on Node ${process.versions.node}`),
+    script('http2', 'node:http2 passthrough', `Node ${process.versions.node}`),
+    script('splice', 'net splice', `Node ${process.versions.node}`),
   ];
 }

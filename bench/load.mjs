@@ -1,57 +1,52 @@
 /**
- * A closed-loop load generator on raw sockets: `node bench/load.mjs PORT CONNECTIONS STREAMS SECONDS [WARMUP]`.
- * Prints one JSON line: calls, failed, seconds, latencies in microseconds. Used where h2load is not installed.
+ * A closed-loop load generator on raw sockets: each of CONNECTIONS × STREAMS starts a call when its last has ended.
+ * Used where h2load is not installed, and where headers vary from call to call, which h2load cannot.
+ *
+ *   node bench/load.mjs PORT CONNECTIONS STREAMS SECONDS [--headers same|traceparent|authorization] [--tls] [--bytes N] [--calls N]
+ *
+ * With --calls it ends after so many, however long that takes, at most SECONDS. Prints one JSON line: calls, failed, seconds, latencies in microseconds.
  */
 import net from 'node:net';
-import {
-  flag,
-  frame,
-  frameReader,
-  literal,
-  message,
-  preface,
-  settings,
-  settingsAck,
-  type,
-  windowUpdate,
-} from './wire.mjs';
+import tls from 'node:tls';
+import { parseArgs } from 'node:util';
+import { flag, frame, frameReader, preface, settings, settingsAck, type, windowUpdate } from './wire.mjs';
+import { callTemplates } from './wire-calls.mjs';
 
-const [port, connections, streams, seconds, warmup = '0.5'] = process.argv.slice(2);
-const body = message(100);
-const path = '/bench.Echo/Unary';
-const fields = /** @type {const} */ ([
-  [':authority', `127.0.0.1:${port}`],
-  [':path', path],
-  ['content-type', 'application/grpc'],
-  ['te', 'trailers'],
-  ['user-agent', 'bench/1'],
-]);
-const methodPostSchemeHttp = Buffer.from([0x83, 0x86]);
-const firstBlock = Buffer.concat([methodPostSchemeHttp, ...fields.map(([name, value]) => literal(name, value, true))]);
-const laterBlock = Buffer.concat([
-  methodPostSchemeHttp,
-  Buffer.from(fields.map((_, i) => 0x80 | (61 + fields.length - i))),
-]);
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    headers: { type: 'string', default: 'same' },
+    tls: { type: 'boolean', default: false },
+    bytes: { type: 'string', default: '100' },
+    calls: { type: 'string', default: 'Infinity' },
+  },
+});
+const [port = 0, connections = 1, streams = 1, seconds = 1] = positionals.map(Number);
+const templates = callTemplates(
+  port,
+  Number(options.bytes),
+  /** @type {import('./wire-calls.mjs').HeaderSet} */ (options.headers),
+);
 
-/** @type {Float64Array} */
-const latencies = new Float64Array(4_000_000);
+const mostCalls = Number(options.calls);
+const mostLatencies = 2_000_000;
+/** Milliseconds; of more calls than fit, the later ones are counted alone. */
+const latencies = new Float64Array(mostLatencies);
 let calls = 0;
 let failed = 0;
-let measuring = false;
 let stopping = false;
 let open = 0;
+let made = 0;
 /** @type {(() => void) | null} */
 let idle = null;
-
-/** @param {Buffer} block */
-function template(block) {
-  return Buffer.concat([frame(type.headers, flag.endHeaders, 0, block), frame(type.data, flag.end, 0, body)]);
-}
-const first = template(firstBlock);
-const later = template(laterBlock);
+/** @type {() => void} */
+let enough = () => {};
 
 function connect() {
-  const socket = net.connect({ port: Number(port), host: '127.0.0.1', noDelay: true });
+  const address = { port, host: '127.0.0.1' };
+  const socket = options.tls
+    ? tls.connect({ ...address, ALPNProtocols: ['h2'], rejectUnauthorized: false })
+    : net.connect({ ...address, noDelay: true });
   /** @type {Map<number, number>} */
   const started = new Map();
   let next = 1;
@@ -61,9 +56,10 @@ function connect() {
   let out = [];
 
   function call() {
-    if (stopping || window < body.length) return;
-    window -= body.length;
-    const source = next === 1 ? first : later;
+    if (stopping || window < templates.bodyBytes) return;
+    window -= templates.bodyBytes;
+    const source = next === 1 ? templates.first : (templates.later[made % templates.later.length] ?? templates.first);
+    made += 1;
     const copy = Buffer.allocUnsafe(source.length);
     source.copy(copy);
     copy.writeUInt32BE(next, 5);
@@ -80,10 +76,11 @@ function connect() {
     if (begin === undefined) return;
     started.delete(stream);
     open -= 1;
-    if (measuring) {
-      if (ok) latencies[calls++] = performance.now() - begin;
-      else failed += 1;
-    }
+    if (ok) {
+      if (calls < mostLatencies) latencies[calls] = performance.now() - begin;
+      calls += 1;
+    } else failed += 1;
+    if (calls + failed >= mostCalls) enough();
     call();
     if (stopping && open === 0) idle?.();
   }
@@ -103,16 +100,16 @@ function connect() {
       out.push(frame(type.ping, flag.ack, 0, buffer.subarray(start, end)));
     else if (kind === type.window && stream === 0) {
       window += buffer.readUInt32BE(start);
-      while (started.size < Number(streams) && window >= body.length && !stopping) call();
+      while (started.size < streams && window >= templates.bodyBytes && !stopping) call();
     } else if (kind === type.goaway) {
       failed += started.size;
       open -= started.size;
       started.clear();
     }
   });
-  socket.on('connect', () => {
+  socket.on(options.tls ? 'secureConnect' : 'connect', () => {
     out.push(preface, settings([[4, 1 << 20]]));
-    for (let i = 0; i < Number(streams); i += 1) call();
+    for (let i = 0; i < streams; i += 1) call();
     socket.write(Buffer.concat(out));
     out = [];
   });
@@ -128,27 +125,23 @@ function connect() {
   return socket;
 }
 
-const sockets = Array.from({ length: Number(connections) }, connect);
-await new Promise((resolve) => setTimeout(resolve, Number(warmup) * 1000));
-measuring = true;
-process.stdout.write('measuring\n');
 const begin = performance.now();
-await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1000));
-measuring = false;
+const sockets = Array.from({ length: connections }, connect);
+await new Promise((resolve) => {
+  enough = () => resolve(undefined);
+  setTimeout(resolve, seconds * 1000);
+});
 const elapsed = (performance.now() - begin) / 1000;
-process.stdout.write('measured\n');
 stopping = true;
 await new Promise((resolve) => {
   idle = () => resolve(undefined);
   if (open === 0) resolve(undefined);
-  setTimeout(resolve, 1000);
+  setTimeout(resolve, 2000);
 });
 for (const socket of sockets) socket.destroy();
-const sorted = latencies.subarray(0, calls).sort();
-const at = (/** @type {number} */ q) =>
-  Math.round((sorted[Math.min(calls - 1, Math.floor(q * calls))] ?? Number.NaN) * 1000);
-const mean = sorted.reduce((sum, value) => sum + value, 0) / Math.max(1, calls);
-process.stdout.write(
-  `${JSON.stringify({ calls, failed, seconds: elapsed, mean: Math.round(mean * 1000), p50: at(0.5), p99: at(0.99) })}\n`,
-);
+failed += open;
+const sorted = latencies.subarray(0, Math.min(calls, mostLatencies)).sort();
+const at = (/** @type {number} */ q) => (sorted[Math.floor(q * (sorted.length - 1))] ?? Number.NaN) * 1000;
+const mean = (sorted.reduce((sum, value) => sum + value, 0) / sorted.length) * 1000;
+process.stdout.write(`${JSON.stringify({ calls, failed, seconds: elapsed, mean, p50: at(0.5), p99: at(0.99) })}\n`);
 process.exit(0);

@@ -49,6 +49,21 @@ export function literal(name, value, indexed) {
   return Buffer.concat([Buffer.from([indexed ? 0x40 : 0x00, n.length]), n, Buffer.from([v.length]), v]);
 }
 
+/**
+ * A literal without indexing and without Huffman coding whose value may be long (RFC 7541 5.1, 6.2.2).
+ * @param {string} name @param {string} value
+ */
+export function longLiteral(name, value) {
+  const n = Buffer.from(name, 'latin1');
+  const v = Buffer.from(value, 'latin1');
+  const length = [];
+  for (let rest = v.length - 127; ; rest >>= 7) {
+    length.push(rest >= 128 ? (rest & 127) | 128 : rest);
+    if (rest < 128) break;
+  }
+  return Buffer.concat([Buffer.from([0x00, n.length]), n, Buffer.from([127, ...length]), v]);
+}
+
 /** A gRPC message of `bytes` zeros behind its five-byte prefix. @param {number} bytes */
 export function message(bytes) {
   const out = Buffer.alloc(5 + bytes);

@@ -1,28 +1,39 @@
-/** Configurations of the proxies written in C and C++: alike in what they must do (one thread, retries armed, no access log). */
+/**
+ * Configurations of the proxies written in C and C++: alike in what they must do, which is what hedgerow does. One thread,
+ * retries armed for UNAVAILABLE or what comes nearest, the request kept for them as far as each can, a line logged for a call
+ * that failed and none for others, stream windows as ours where they can be set.
+ */
 
-/** @param {{ port: number, backend: number }} ports */
-export function haproxyConfig({ port, backend }) {
+/** @typedef {{ port: number, backend: number, dir: string, tls: import('../stage/contender.mjs').Tls | null, streaming: boolean }} Setting */
+
+/** @param {Setting} setting */
+export function haproxyConfig({ port, backend, tls, streaming }) {
   return `global
   nbthread 1
-  maxconn 4000
+  log stdout format raw local0
+  maxconn 8000
+  tune.h2.max-concurrent-streams 1000
+  tune.h2.initial-window-size 262144
 defaults
   mode http
+  log global
+  option httplog
+  option dontlog-normal
   timeout client 60s
   timeout server 60s
   timeout connect 2s
   retries 3
   retry-on conn-failure empty-response 503
-  option http-buffer-request
-frontend in
-  bind 127.0.0.1:${port} proto h2
+${streaming ? '' : '  option http-buffer-request\n'}frontend in
+  bind 127.0.0.1:${port} ${tls === null ? 'proto h2' : `ssl crt ${tls.pem} alpn h2`}
   default_backend out
 backend out
   http-reuse always
-  server b1 127.0.0.1:${backend} proto h2
+  server b1 127.0.0.1:${backend} ${tls === null ? 'proto h2' : `ssl verify required ca-file ${tls.ca} alpn h2`}
 `;
 }
 
-/** @param {{ port: number, backend: number, dir: string }} ports */
+/** @param {Setting} setting */
 export function nginxConfig({ port, backend, dir }) {
   return `worker_processes 1;
 daemon off;
@@ -31,7 +42,9 @@ pid ${dir}/nginx.pid;
 error_log ${dir}/nginx.log error;
 events { worker_connections 4096; }
 http {
-  access_log off;
+  map $status $notable { ~^[23] 0; default 1; }
+  access_log ${dir}/access.log combined if=$notable;
+  client_max_body_size 0;
   client_body_temp_path ${dir}/body;
   proxy_temp_path ${dir}/proxy;
   fastcgi_temp_path ${dir}/fastcgi;
@@ -53,7 +66,7 @@ http {
 `;
 }
 
-/** @param {{ port: number, backend: number }} ports */
+/** @param {Setting} setting */
 export function envoyConfig({ port, backend }) {
   return JSON.stringify({
     static_resources: {
@@ -69,6 +82,15 @@ export function envoyConfig({ port, backend }) {
                     '@type':
                       'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
                     stat_prefix: 'in',
+                    access_log: [
+                      {
+                        name: 'notable',
+                        filter: { grpc_status_filter: { statuses: ['OK'], exclude: true } },
+                        typed_config: {
+                          '@type': 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog',
+                        },
+                      },
+                    ],
                     codec_type: 'HTTP2',
                     route_config: {
                       virtual_hosts: [
