@@ -3,8 +3,9 @@ import type { Program } from './admin/program.js';
 import { type Admin, createAdmin } from './admin/server.js';
 import { createAdminState, createBackendRecords } from './app/admin-state.js';
 import { type BoundAddresses, createBackends } from './app/backends.js';
+import { ChannelzState } from './app/channelz-state.js';
 import type { Ports } from './app/ports.js';
-import { readBackends, readThrottle, readWire } from './app/readings.js';
+import { readBackends, readCalls, readThrottle, readWire } from './app/readings.js';
 import type { App, AppEvents, BackendTlsFiles, ClientTlsFiles, FileContents } from './app/types.js';
 import { createRing, watchApp } from './app/watch.js';
 import { createBlame } from './balance/blame.js';
@@ -62,6 +63,14 @@ export function createApp(
     () => clock.now(),
   );
   const bound: BoundAddresses = { listen: [], admin: null };
+  const channelz =
+    settings.control === null
+      ? null
+      : new ChannelzState({
+          clock,
+          listening: () => bound.listen,
+          calls: () => (events.meters === undefined ? null : readCalls(events.meters, listener.openCalls)),
+        });
   const backends = createBackends(
     settings,
     {
@@ -73,6 +82,7 @@ export function createApp(
       wire,
       tally: tallies.backends,
       draining: () => draining,
+      channelz,
     },
     ports,
     {
@@ -194,6 +204,7 @@ export function createApp(
     },
     turn,
     tally: tallies.clients,
+    onClient: channelz === null ? undefined : (client) => channelz.clientServed(client),
     onRefused: events.onClientRefused,
     onCrowded: (peer, detail) => events.tell('warn', { peer }, `a client ${detail}`),
   });
@@ -246,6 +257,7 @@ export function createApp(
               replayLimit: settings.bufferLimit,
             }),
             ports,
+            (error) => events.onDefect(error, 'the streams of /events'),
           ),
           onDefect: (error) => events.onDefect(error, 'an admin request'),
         });

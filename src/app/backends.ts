@@ -15,6 +15,7 @@ import { createLookup } from '../upstream/lookup.js';
 import { type ConnectedPool, createUpstreamPool } from '../upstream/pool.js';
 import { type BackendSources, createBackendSources } from '../upstream/sources.js';
 import type { BackendChange, Endpoint } from '../upstream/types.js';
+import type { ChannelzState } from './channelz-state.js';
 import { createHealthBook, type HealthBook } from './health-book.js';
 import type { HealthWatches } from './health-watches.js';
 import type { Ports } from './ports.js';
@@ -38,6 +39,8 @@ export interface BackendsOptions {
   /** Counts what backends' connections read and write. */
   readonly tally: WireTally;
   readonly draining: () => boolean;
+  /** Null: no control services. */
+  readonly channelz: ChannelzState | null;
 }
 
 /** Where the backends tell of what happens. None may throw. */
@@ -79,6 +82,7 @@ export function createBackends(
   events: BackendsEvents,
 ): Backends {
   const { clock, alarms, random, turn } = ports;
+  const { channelz } = options;
   const file = `the endpoints file ${printable(settings.endpoints ?? '')}`;
   /** By name; a loss or a leave of an older generation than this is no news. */
   const registered = new Map<string, { readonly entry: BackendEntry; readonly generation: number }>();
@@ -131,6 +135,8 @@ export function createBackends(
     alarms,
     turn,
     onStateChange: onBackendChange,
+    onMade: (backend) => channelz?.backendMade(backend),
+    onEnded: (backend) => channelz?.backendEnded(backend),
     onGone(id) {
       const change = book.health.forget(id, clock.now());
       if (change !== null) book.onChange(change);
@@ -174,7 +180,7 @@ export function createBackends(
         ports,
       );
     }
-    if (settings.control === null) return;
+    if (settings.control === null || channelz === null) return;
     const { createControl } = await import('../control/server.js');
     control = createControl({
       listen: settings.control,
@@ -188,6 +194,7 @@ export function createBackends(
         ownListener: own,
         draining: options.draining,
       },
+      channelz,
       ports: { clock, alarms, turn },
     });
     await control.start();

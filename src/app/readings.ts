@@ -1,9 +1,10 @@
 import { stateOf } from '../admin/backend-state.js';
 import type { LiveThrottle } from '../admin/live.js';
 import type { HealthView } from '../balance/types.js';
+import type { CallCounts } from '../control/channelz-types.js';
 import { WireTally } from '../http2/wire-tally.js';
 import type { Throttle } from '../policy/throttle.js';
-import type { BackendReading, WireReading } from '../proxy/meters.js';
+import type { BackendReading, Meters, WireReading } from '../proxy/meters.js';
 import type { UpstreamPool } from '../upstream/types.js';
 
 /** What the metrics tell of each backend there is. @param now clock milliseconds */
@@ -40,4 +41,10 @@ export function readThrottle(throttle: Pick<Throttle, 'state' | 'suppressed' | '
     shut: throttle.isShut(false),
     suppressed,
   };
+}
+
+/** Clients' calls for channelz. When the last began is not noted. @param open calls in flight */
+export function readCalls(meters: Pick<Meters, 'live'>, open: number): CallCounts {
+  const { ended, ok } = meters.live().calls;
+  return { started: ended + open, succeeded: ok, failed: ended - ok, lastStarted: null };
 }

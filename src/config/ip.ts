@@ -61,3 +61,13 @@ export function parseIp(text: string): Ip | null {
     class: leadingZeros && last === 1 ? 'loopback' : leadingZeros && last === 0 ? 'any' : 'other',
   };
 }
+
+/** The bytes of an IP literal, 4 or 16; those of an IPv4-mapped address are its 4. Null for anything else, and for one with a zone. */
+export function ipBytes(text: string): readonly number[] | null {
+  const four = parseIpv4(text);
+  if (four !== null) return four;
+  const bytes = parseIpv6(text)?.flatMap((group) => [group >> 8, group & 0xff]) ?? null;
+  if (bytes === null) return null;
+  const mapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
+  return mapped ? bytes.slice(12) : bytes;
+}

@@ -37,6 +37,8 @@ export function loadRegistryService(): RegistryService {
   const { requestDeserialize, responseSerialize } = service.Register;
   return {
     Register: {
+      // With the types that reflection tells.
+      ...service.Register,
       path,
       requestStream: true,
       responseStream: true,

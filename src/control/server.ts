@@ -1,10 +1,13 @@
 import net from 'node:net';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { type Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { bearerOf, tokenCheck } from '../runtime/bearer.js';
 import { type BindAddress, bindServer } from '../runtime/bind-server.js';
 import { isBeyondLoopback } from '../runtime/loopback.js';
+import { createChannelzService } from './channelz-service.js';
+import type { ChannelzSource } from './channelz-types.js';
 import { createHealthService } from './health.js';
 import { loadHealthService, loadRegistryService } from './protocol.js';
+import { createReflection } from './reflection.js';
 import { createRegisterStreams, type RegistryOwner, type RegistryPorts } from './register-streams.js';
 import type { RegistryLimits } from './registry.js';
 
@@ -20,6 +23,8 @@ export interface ControlOptions {
   /** The bearer token; null where there is none. */
   readonly token: string | null;
   readonly registry: RegistryOwner;
+  /** What channelz tells. */
+  readonly channelz: ChannelzSource;
   readonly ports: RegistryPorts;
   readonly keepalive?: ControlKeepalive;
   readonly limits?: RegistryLimits;
@@ -58,16 +63,19 @@ export function createControl(options: ControlOptions): Control {
   let beyondLoopback = true;
   const sockets = new Set<net.Socket>();
   const peers = new Set<string>();
+
+  function admit({ metadata }: { readonly metadata: Metadata }): string | null {
+    if (!beyondLoopback) return null;
+    const [value, ...more] = metadata.get('authorization');
+    const given = value === undefined || more.length > 0 ? undefined : bearerOf(String(value));
+    if (given !== undefined && isToken(given)) return null;
+    return 'beyond loopback this needs authorization: Bearer, with the token of --admin-token-file';
+  }
+
   const streams = createRegisterStreams(
     options.registry,
     ports,
-    ({ metadata }) => {
-      if (!beyondLoopback) return null;
-      const [value, ...more] = metadata.get('authorization');
-      const given = value === undefined || more.length > 0 ? undefined : bearerOf(String(value));
-      if (given !== undefined && isToken(given)) return null;
-      return 'beyond loopback this needs authorization: Bearer, with the token of --admin-token-file';
-    },
+    admit,
     // On a unix socket peers have no names: what cannot be told passes for a reset.
     (peer) => peers.has(peer) || options.listen.kind === 'unix',
     options.limits,
@@ -80,8 +88,14 @@ export function createControl(options: ControlOptions): Control {
     'grpc.max_concurrent_streams': maxStreams,
     'grpc.max_receive_message_length': maxReceived,
   });
-  services.addService(loadRegistryService(), { Register: streams.handle });
-  services.addService(loadHealthService(), health.implementation);
+  const registry = loadRegistryService();
+  const healthService = loadHealthService();
+  const channelz = createChannelzService(options.channelz, admit);
+  services.addService(registry, { Register: streams.handle });
+  services.addService(healthService, health.implementation);
+  services.addService(channelz.definition, channelz.implementation);
+  for (const part of createReflection([registry, healthService, channelz.definition], admit))
+    services.addService(part.definition, part.implementation);
   // The listener is ours: its errors are sentences, and a unix socket that a killed process left is taken over.
   const injector = services.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = net.createServer({ noDelay: true }, (socket) => {

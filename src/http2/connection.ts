@@ -7,6 +7,7 @@ import { SendQueue } from './send-queue.js';
 import { idsLeft, Sender } from './sender.js';
 import { ownSettings, PeerSettings } from './settings.js';
 import { StreamCore } from './stream.js';
+import type { StreamCounts } from './stream-counts.js';
 import { StreamTable } from './stream-table.js';
 import {
   type BoundConnection,
@@ -60,7 +61,7 @@ class ConnectionCore implements BoundConnection {
     this.role = role;
     this.limits = settings;
     const queue = new SendQueue();
-    this.table = new StreamTable(events, queue, remembered[role]);
+    this.table = new StreamTable(role, events, queue, remembered[role]);
     this.budget = new FloodBudget(settings.floodBudget);
     this.sender = new Sender(settings.headerTableSize, this.table, queue, this.peer, events, this.budget, tally);
     const { peer, table, sender, budget } = this;
@@ -106,6 +107,18 @@ class ConnectionCore implements BoundConnection {
 
   get openStreams(): number {
     return this.table.size;
+  }
+
+  get streamCounts(): StreamCounts {
+    return this.table.counts;
+  }
+
+  get sendWindow(): number {
+    return this.sender.window;
+  }
+
+  get receiveWindow(): number {
+    return this.messages.window.left;
   }
 
   get callFrames(): number {

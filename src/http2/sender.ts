@@ -40,7 +40,7 @@ export class Sender {
   private readonly events: ConnectionEvents;
   private readonly budget: FloodBudget;
   /** What the peer lets us send on the connection. */
-  private window = defaultWindow;
+  window = defaultWindow;
   private blocked = false;
   private announced = false;
   private serving = false;

@@ -4,6 +4,7 @@ import { describeSocketError } from './socket-error.js';
 import {
   type BoundConnection,
   type ConnectionEvents,
+  type ConnectionTraffic,
   ErrorCode,
   type HeaderField,
   type Http2Connection,
@@ -41,6 +42,7 @@ export interface SocketOptions {
 /** A connection on a socket. */
 export interface SocketBinding {
   readonly connection: Http2Connection;
+  readonly traffic: ConnectionTraffic;
   /** When bytes last came from the peer (clock ms); before any, when the binding was made. */
   readonly lastReadAt: number;
   /** What `onHeld` would say now (bytes): since it last spoke the peer may have read. */
@@ -118,6 +120,10 @@ class Binding implements SocketBinding, ConnectionEvents {
     this.events = options.events;
     this.lastReadAt = options.clock.now();
     this.connection = options.create(this);
+  }
+
+  get traffic(): ConnectionTraffic {
+    return this.connection;
   }
 
   start(): void {

@@ -1,11 +1,13 @@
 import { ClosedStreams } from './closed-streams.js';
 import type { SendQueue } from './send-queue.js';
 import type { StreamCore } from './stream.js';
-import type { ConnectionEvents, StreamEnd } from './types.js';
+import { StreamCounts } from './stream-counts.js';
+import type { ConnectionEvents, Role, StreamEnd } from './types.js';
 
 /** A connection's open streams. A stream leaves it before its last event, so that there is room for another within it. */
 export class StreamTable {
   readonly past: ClosedStreams;
+  readonly counts: StreamCounts;
   /** Open streams, those without an id included. */
   size = 0;
   private readonly byId = new Map<number, StreamCore>();
@@ -15,7 +17,8 @@ export class StreamTable {
   private readonly queue: SendQueue;
 
   /** @param remembered how many streams that were reset are still known */
-  constructor(events: ConnectionEvents, queue: SendQueue, remembered: number) {
+  constructor(role: Role, events: ConnectionEvents, queue: SendQueue, remembered: number) {
+    this.counts = new StreamCounts(role === 'client');
     this.past = new ClosedStreams(remembered);
     this.events = events;
     this.queue = queue;
@@ -39,18 +42,25 @@ export class StreamTable {
   promote(stream: StreamCore): void {
     this.forgetUnsent(stream);
     this.byId.set(stream.id, stream);
+    this.counts.started += 1;
   }
 
+  /** One that the peer has opened. */
   add(stream: StreamCore): void {
     this.byId.set(stream.id, stream);
     this.size += 1;
+    this.counts.started += 1;
+    this.counts.lastOpenedAt = stream.openedAt;
   }
 
   /** Takes a stream out that is closed now. `announce` follows, after its owner's last event. */
   remove(stream: StreamCore): void {
-    stream.close();
     if (stream.id === 0) this.forgetUnsent(stream);
-    else this.byId.delete(stream.id);
+    else {
+      this.byId.delete(stream.id);
+      this.counts.ended(stream);
+    }
+    stream.close();
     this.queue.remove(stream);
     this.size -= 1;
   }

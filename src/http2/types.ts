@@ -1,3 +1,5 @@
+import type { StreamCounts } from './stream-counts.js';
+
 /** One header line. See grpc/metadata.ts, whose MetadataField has the same shape: http2 knows no gRPC. */
 export interface HeaderField {
   readonly name: string;
@@ -174,8 +176,16 @@ export interface Http2Connection {
   onceFlushed(task: () => void): void;
 }
 
+/** What a connection has carried so far, and may carry. Read when somebody looks. */
+export interface ConnectionTraffic {
+  readonly streamCounts: StreamCounts;
+  /** What the peer lets us send on the connection, and we the peer (bytes). */
+  readonly sendWindow: number;
+  readonly receiveWindow: number;
+}
+
 /** What the shell that holds the socket asks as well. */
-export interface BoundConnection extends Http2Connection {
+export interface BoundConnection extends Http2Connection, ConnectionTraffic {
   /** Bytes of memory that a header block of several frames takes until it is whole. */
   readonly headerBlockBytes: number;
 }

@@ -186,6 +186,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     this.sentAt = parts.clock.now();
     this.health = parts.health.of(backend.id);
     this.mark = this.health.began(this.sentAt);
+    backend.calls.began(this.sentAt);
   }
 
   /** Ends the attempt before anything of it was sent. */
@@ -336,6 +337,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     const { health, parts, answeredAt } = this;
     if (health === null) return;
     this.health = null;
+    this.backend?.calls.ended(typeof end === 'string' ? null : end.code);
     const answered = answeredAt >= 0;
     const silent = (answered ? answeredAt : this.endedAt) - this.sentAt;
     const owed = this.requestEnded ? this.endedAt - this.requestEndedAt : -1;

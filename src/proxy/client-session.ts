@@ -84,6 +84,11 @@ export class ClientSession {
     }
   }
 
+  /** PINGs that asked whether the client lives. */
+  get keepalives(): number {
+    return this.watch?.sent ?? 0;
+  }
+
   /** A call is over. */
   callEnded(): void {
     if (this.client.openCalls > 0) return;

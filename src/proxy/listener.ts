@@ -3,11 +3,12 @@ import type tls from 'node:tls';
 import { type Forwarding, originOf } from '../grpc/forwarding.js';
 import type { MetadataField } from '../grpc/metadata.js';
 import { createConnection } from '../http2/connection.js';
-import { bindSocket } from '../http2/socket.js';
-import { ErrorCode, type Http2Settings } from '../http2/types.js';
+import { bindSocket, type SocketBinding } from '../http2/socket.js';
+import { type ConnectionTraffic, ErrorCode, type Http2Settings } from '../http2/types.js';
 import type { WireTally } from '../http2/wire-tally.js';
 import { type BindAddress, bindServer, showAddress } from '../runtime/bind-server.js';
 import type { Turn } from '../runtime/ports.js';
+import { type SocketFacts, socketFacts } from '../runtime/socket-facts.js';
 import { forwardedCertificate } from './client-certificate.js';
 import { ClientConnection } from './client-connection.js';
 import type { ClientMemory } from './client-memory.js';
@@ -37,10 +38,22 @@ export interface ListenerOptions {
   readonly turn: Turn;
   /** Counts what its connections read and write. */
   readonly tally: WireTally;
+  /** For channelz: a client is served from now on; what is returned is called at its end. Absent: nobody looks. */
+  readonly onClient?: ((client: ClientView) => () => void) | undefined;
   /** A connection ended for a broken rule, or never spoke HTTP/2: for the log. */
   readonly onRefused: (peer: string, detail: string) => void;
   /** --relay-buffer-limit has been exceeded, and this client has most waiting: for the log. */
   readonly onCrowded: (peer: string, detail: string) => void;
+}
+
+/** A client's connection, read when somebody looks. */
+export interface ClientView {
+  /** `host:port` of the client, or `a client` on a unix socket. */
+  readonly peer: string;
+  readonly traffic: ConnectionTraffic;
+  /** PINGs that asked whether it lives. */
+  readonly keepalives: number;
+  readonly socket: SocketFacts;
 }
 
 /** What backends are told of a call's way. */
@@ -190,6 +203,7 @@ export function createListener(parts: Omit<ProxyParts, 'relay'>, options: Listen
         onSilent: (detail) => refused('silent', peer, detail),
         onClosed: () => {
           sessions.delete(session);
+          leave?.();
           memory.leave();
           session.closed();
           checkDrained();
@@ -206,6 +220,7 @@ export function createListener(parts: Omit<ProxyParts, 'relay'>, options: Listen
       refused('silent', peer, detail),
     );
     sessions.add(session);
+    const leave = options.onClient?.(viewOf(peer, socket, binding, session));
     parts.meters.clientConnected();
     binding.start();
   }
@@ -269,6 +284,19 @@ export function createListener(parts: Omit<ProxyParts, 'relay'>, options: Listen
       stopAccepting();
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function viewOf(peer: string, socket: net.Socket, { traffic }: SocketBinding, session: ClientSession): ClientView {
+  return {
+    peer,
+    traffic,
+    get keepalives() {
+      return session.keepalives;
+    },
+    get socket() {
+      return socketFacts(socket);
     },
   };
 }

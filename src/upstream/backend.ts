@@ -1,4 +1,5 @@
 import type { BackendId } from '../grpc/backend-id.js';
+import { CallTally } from '../grpc/call-tally.js';
 import type { Http2Connection, StreamEvents } from '../http2/types.js';
 import type { Turn } from '../runtime/ports.js';
 import { type ConnectionLimits, ConnectionSet, type ConnectionSetOwner } from './connection-set.js';
@@ -8,6 +9,7 @@ import type {
   BackendChange,
   BackendSpec,
   ConnectionLife,
+  ConnectionView,
   Endpoint,
   Generation,
   OpenedStream,
@@ -42,6 +44,7 @@ export class Backend implements UpstreamBackend {
   readonly endpoint: Endpoint;
   readonly host: string | null;
   readonly authority: string;
+  readonly calls = new CallTally();
   weight: number;
   priority: number;
   maxCalls: number | null;
@@ -125,6 +128,10 @@ export class Backend implements UpstreamBackend {
 
   get nextConnectAt(): number | null {
     return this.set.nextConnectAt;
+  }
+
+  views(): readonly ConnectionView[] {
+    return this.set.views;
   }
 
   tryOpen(events: StreamEvents): OpenedStream | null {

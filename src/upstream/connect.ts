@@ -7,8 +7,9 @@ import { codeOf } from '../http2/tls-fault.js';
 import { ErrorCode, type Http2Settings } from '../http2/types.js';
 import type { WireTally } from '../http2/wire-tally.js';
 import type { Alarms, Clock, Turn } from '../runtime/ports.js';
+import { socketFacts } from '../runtime/socket-facts.js';
 import { describeConnectError, foreignAnswer, leftHandshake, silentEnd } from './connect-error.js';
-import type { Dial, Link, LinkEvents } from './link.js';
+import type { Dial, Link, LinkEvents, LinkView } from './link.js';
 import type { Endpoint } from './types.js';
 
 /** Silence after which the system asks whether a backend's host is there (ms). */
@@ -170,6 +171,11 @@ class SocketLink implements Link {
 
   get lastReadAt(): number {
     return this.binding?.lastReadAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  view(): LinkView | null {
+    const { binding, socket } = this;
+    return binding === null ? null : { traffic: binding.traffic, socket: socketFacts(socket) };
   }
 
   readOn(): boolean {

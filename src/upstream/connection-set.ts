@@ -5,9 +5,9 @@ import { ConnectPace } from './backoff.js';
 import { calmer, type KeepaliveLimits } from './keepalive.js';
 import { type KeepaliveHome, KeepaliveWatch } from './keepalive-watch.js';
 import type { Dial } from './link.js';
-import { createSlot, type Slot, succeeds } from './slot.js';
+import { createSlot, roomiest, type Slot, succeeds, viewsOf } from './slot.js';
 import { SpareConnections } from './spare-connections.js';
-import type { BackendChange, ConnectionLife, Generation, OpenedStream } from './types.js';
+import type { BackendChange, ConnectionLife, ConnectionView, Generation, OpenedStream } from './types.js';
 
 /** What connections are kept by. */
 export interface ConnectionLimits {
@@ -129,11 +129,16 @@ export class ConnectionSet {
     return this.slots.find((slot) => slot.connection === connection) ?? null;
   }
 
+  /** See UpstreamBackend. */
+  get views(): readonly ConnectionView[] {
+    return viewsOf(this.slots);
+  }
+
   // === What is asked of it ===
 
   /** A stream on the connection with the fewest, of those with room; null where none has any. */
   open(events: StreamEvents): OpenedStream | null {
-    const slot = this.roomiest();
+    const slot = roomiest(this.up);
     const stream = slot?.connection?.openStream(events) ?? null;
     if (slot === null || slot.connection === null || stream === null) return null;
     slot.opened += 1;
@@ -360,18 +365,6 @@ export class ConnectionSet {
   }
 
   // === Small change ===
-
-  private roomiest(): Slot | null {
-    let best: Slot | null = null;
-    let fewest = Number.POSITIVE_INFINITY;
-    for (const slot of this.up) {
-      const { connection } = slot;
-      if (connection === null || connection.openStreams >= fewest || connection.room === 0) continue;
-      best = slot;
-      fewest = connection.openStreams;
-    }
-    return best;
-  }
 
   private holdFor(ms: number): void {
     this.clearHold();

@@ -26,6 +26,8 @@ const readTime = 100;
 export class KeepaliveWatch {
   /** The silence after which its last PING was sent (ms); null: none was. */
   pingedAfter: number | null = null;
+  /** PINGs sent so far. */
+  sent = 0;
 
   private readonly home: KeepaliveHome;
   private readonly link: WatchedLink;
@@ -87,6 +89,7 @@ export class KeepaliveWatch {
         return;
       case 'ping':
         this.pingedAfter = keepalive.time;
+        this.sent += 1;
         this.arm(step.at);
         this.connection.ping(() => {
           this.state = answered(this.state, this.connection.callFrames, clock.now());

@@ -1,4 +1,5 @@
-import type { Http2Connection } from '../http2/types.js';
+import type { ConnectionTraffic, Http2Connection } from '../http2/types.js';
+import type { SocketFacts } from '../runtime/socket-facts.js';
 
 /** What a link's owner hears. Never inside `Dial`; after `onClosed` nothing more. */
 export interface LinkEvents {
@@ -15,12 +16,20 @@ export interface LinkEvents {
   onClosed(detail: string): void;
 }
 
+/** What a connection tells of itself to whoever looks. */
+export interface LinkView {
+  readonly traffic: ConnectionTraffic;
+  readonly socket: SocketFacts;
+}
+
 /** One connection in the making, or made. */
 export interface Link {
   /** What it waits for, for the words of a timeout. */
   readonly stage: 'a TCP connection' | 'the TLS handshake' | 'HTTP/2 SETTINGS';
   /** When bytes last came on it (clock ms). */
   readonly lastReadAt: number;
+  /** Read anew each time; null before HTTP/2 is spoken. */
+  view(): LinkView | null;
   /** See SocketBinding.readOn. */
   readOn(): boolean;
   /** Says goodbye (GOAWAY), writes what is pending, closes. Streams still open are lost. */

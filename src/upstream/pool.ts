@@ -6,7 +6,7 @@ import { Backend, type BackendLimits } from './backend.js';
 import { type BackendTls, type Connector, createConnector } from './connect.js';
 import { formatEndpoint } from './endpoint.js';
 import { RoomWaiters } from './room-waiters.js';
-import type { BackendSpec, Generation, UpstreamPool } from './types.js';
+import type { BackendSpec, Generation, UpstreamBackend, UpstreamPool } from './types.js';
 
 /** Times in milliseconds. See the contract's flags of the same names. */
 export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
@@ -23,6 +23,10 @@ export interface UpstreamPoolOptions extends Omit<BackendLimits, 'onRoom'> {
   readonly drainTimeout: number;
   /** A backend that was removed is gone: what went on there has ended. */
   readonly onGone?: (id: BackendId) => void;
+  /** A backend was made; every one of an id, where another takes its place. */
+  readonly onMade?: (backend: UpstreamBackend) => void;
+  /** All that there is of it has ended. */
+  readonly onEnded?: (backend: UpstreamBackend) => void;
   /** It was drained, or its drain was taken back. */
   readonly onPhase?: (id: BackendId) => void;
 }
@@ -88,6 +92,7 @@ export function createUpstreamPool(
     );
     const member: Member = { backend, removed: false, drained, overdueAt: null };
     members.add(member);
+    options.onMade?.(backend);
     if (drained) leave(member);
     else if (started) backend.start();
     return member;
@@ -106,7 +111,7 @@ export function createUpstreamPool(
   function onStopped(member: Member): void {
     const { backend } = member;
     forgetOverdue(member);
-    if (member.removed || stopping) members.delete(member);
+    if ((member.removed || stopping) && members.delete(member)) options.onEnded?.(backend);
     if (member.removed && byId.get(backend.id) !== member) unlist(member);
     else if (member.removed) {
       byId.delete(backend.id);

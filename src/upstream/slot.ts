@@ -2,7 +2,7 @@ import type { Http2Connection } from '../http2/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
 import type { KeepaliveWatch } from './keepalive-watch.js';
 import type { Link } from './link.js';
-import type { Generation } from './types.js';
+import type { ConnectionView, Generation } from './types.js';
 
 /**
  * connecting → up → retired, or gone: `retired` takes no new streams and ends with its last one (GOAWAY, spare, stop); `gone`
@@ -53,4 +53,26 @@ export function createSlot(link: Link, timeout: AlarmHandle): Slot {
 /** Whether a connection is newer than the other, and well. */
 export function succeeds({ connection, generation }: Slot, older: Slot): boolean {
   return generation > older.generation && connection?.ready === true;
+}
+
+/** The one with the fewest streams, of those with room; null where none has any. */
+export function roomiest(slots: readonly Slot[]): Slot | null {
+  let best: Slot | null = null;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const slot of slots) {
+    const { connection } = slot;
+    if (connection === null || connection.openStreams >= fewest || connection.room === 0) continue;
+    best = slot;
+    fewest = connection.openStreams;
+  }
+  return best;
+}
+
+/** Of those that serve. */
+export function viewsOf(slots: readonly Slot[]): ConnectionView[] {
+  return slots.flatMap(({ phase, connection, link, generation, watch }) => {
+    const view = phase === 'up' || phase === 'retired' ? link.view() : null;
+    if (connection === null || view === null) return [];
+    return [{ ...view, connection, generation, keepalives: watch?.sent ?? 0 }];
+  });
 }

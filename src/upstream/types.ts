@@ -1,5 +1,7 @@
 import type { BackendId } from '../grpc/backend-id.js';
+import type { CallTally } from '../grpc/call-tally.js';
 import type { Http2Connection, Http2Stream, StreamEvents } from '../http2/types.js';
+import type { LinkView } from './link.js';
 
 /** Where a backend is reached. */
 export type Endpoint =
@@ -33,6 +35,15 @@ export interface StreamWaiter {
    * `closed`: the backend is being removed.
    */
   onFailed(why: 'connect' | 'lost' | 'closed', detail: string): void;
+}
+
+/** A connection of a backend, as it is just now: for channelz. */
+export interface ConnectionView extends LinkView {
+  /** Stands for the connection: the same object for its life. */
+  readonly connection: Http2Connection;
+  readonly generation: Generation;
+  /** PINGs that asked whether the backend lives. */
+  readonly keepalives: number;
 }
 
 /** The connections of one backend. Connects at start and again, with backoff, without waiting for calls. */
@@ -76,6 +87,10 @@ export interface UpstreamBackend {
   readonly lastError: string | null;
   /** When the next connect is due (clock ms) in backoff; null otherwise. */
   readonly nextConnectAt: number | null;
+  /** Attempts whose HEADERS were handed over (A14). */
+  readonly calls: CallTally;
+  /** Those that are up, or serve their last streams. */
+  views(): readonly ConnectionView[];
   /** The hot path: a stream now, or null where the caller has to `wait`. Send its HEADERS in this turn. */
   tryOpen(events: StreamEvents): OpenedStream | null;
   /** Of a connection whose socket is not closed yet; null: it is not known. Asked when one is lost. */

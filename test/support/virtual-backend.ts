@@ -210,6 +210,7 @@ export class VirtualBackend {
       stage: 'a TCP connection',
       lastReadAt: 0,
       readOn: () => false,
+      view: () => null,
       end: () => wire?.end(wire.client, 'the connection was closed by us'),
       destroy: (detail) => {
         if (wire === null) this.later(0, () => close(detail));

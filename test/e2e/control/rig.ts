@@ -1,6 +1,7 @@
 import path from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import { ChannelzState } from '../../../src/app/channelz-state.js';
 import { type Control, type ControlOptions, createControl } from '../../../src/control/server.js';
 import type { RegisteredBackend } from '../../../src/control/types.js';
 import { alive, Happenings } from '../../support/alive.js';
@@ -43,6 +44,7 @@ export class ControlRig {
         ownListener: (at) => (at.kind === 'tcp' && at.port === 50_051 ? '--listen 127.0.0.1:50051' : null),
         draining: () => this.draining,
       },
+      channelz: new ChannelzState({ clock, listening: () => [], calls: () => null }),
       ...options,
     });
   }

@@ -1,7 +1,8 @@
 import { backendId } from '../../../src/grpc/backend-id.js';
+import { StreamCounts } from '../../../src/http2/stream-counts.js';
 import type { Http2Connection, Http2Stream, StreamEnd, StreamEvents } from '../../../src/http2/types.js';
 import { Backend, type BackendLimits } from '../../../src/upstream/backend.js';
-import type { Dial, Link, LinkEvents } from '../../../src/upstream/link.js';
+import type { Dial, Link, LinkEvents, LinkView } from '../../../src/upstream/link.js';
 import type { BackendChange, StreamWaiter } from '../../../src/upstream/types.js';
 import { createVirtualTime, type VirtualTime } from '../../support/virtual-time.js';
 
@@ -48,6 +49,13 @@ export class FakeLink implements Link, Http2Connection {
 
   constructor(events: LinkEvents) {
     this.events = events;
+  }
+
+  view(): LinkView {
+    return {
+      traffic: { streamCounts: new StreamCounts(true), sendWindow: 65_535, receiveWindow: 4_194_304 },
+      socket: { local: { host: '127.0.0.1', port: 1 }, remote: { host: '127.0.0.1', port: 2 }, tls: null },
+    };
   }
 
   readOn(): boolean {

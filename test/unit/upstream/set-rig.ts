@@ -1,6 +1,6 @@
 import { backendId } from '../../../src/grpc/backend-id.js';
 import { defaultHttp2Settings } from '../../../src/http2/types.js';
-import { type ConnectedPool, createUpstreamPool } from '../../../src/upstream/pool.js';
+import { type ConnectedPool, createUpstreamPool, type UpstreamPoolOptions } from '../../../src/upstream/pool.js';
 import type { BackendChange, BackendSpec, UpstreamBackend } from '../../../src/upstream/types.js';
 import { createVirtualTime } from '../../support/virtual-time.js';
 import { Caller, FakeLink } from './fake-link.js';
@@ -24,7 +24,7 @@ export class Pool {
   readonly changes: BackendChange[] = [];
   readonly pool: ConnectedPool;
 
-  constructor(specs: readonly BackendSpec[]) {
+  constructor(specs: readonly BackendSpec[], rest: Partial<UpstreamPoolOptions> = {}) {
     const { clock, alarms, turn } = this.time;
     this.pool = createUpstreamPool(
       {
@@ -41,6 +41,7 @@ export class Pool {
         turn,
         random: { next: () => 0.5 },
         onStateChange: (change) => this.changes.push(change),
+        ...rest,
       },
       {
         dialOf: (endpoint) => (events) => {

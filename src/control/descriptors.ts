@@ -1,0 +1,74 @@
+import { FileDescriptorProto, type IDescriptorProto, type IFileDescriptorProto } from 'protobufjs/ext/descriptor.js';
+
+/*
+ * proto-loader's descriptors have one file for a package, say of no file which others it needs, and name types by less than
+ * their full names. Clients that link descriptors, as grpcurl does, refuse such files.
+ */
+
+/** These files, once each by their names, with their imports and the full names of types. */
+export function completeFiles(encoded: readonly Uint8Array[]): Buffer[] {
+  const files = new Map<string, IFileDescriptorProto>();
+  for (const bytes of encoded) {
+    const file = FileDescriptorProto.decode(bytes) as IFileDescriptorProto;
+    const { name = '' } = file;
+    if (!files.has(name)) files.set(name, file);
+  }
+  const homes = new Map<string, string>();
+  for (const [name, file] of files) for (const type of typesOf(file)) homes.set(type, name);
+  return [...files].map(([name, file]) => {
+    complete(name, file, homes);
+    return Buffer.from(FileDescriptorProto.encode(file).finish());
+  });
+}
+
+/** @param homes the file of each type, by its full name with the dot */
+function complete(name: string, file: IFileDescriptorProto, homes: ReadonlyMap<string, string>): void {
+  const dependencies = new Set<string>();
+
+  /** By the rules of names in .proto files: the innermost scope that has it. One that is nowhere stays as it is. */
+  function full(type: string, scope: string): string {
+    const found = type.startsWith('.') ? type : nearest(type, scope, homes);
+    const home = homes.get(found);
+    if (home !== undefined && home !== name) dependencies.add(home);
+    return found;
+  }
+
+  function completeType({ name: own, field = [], nestedType = [] }: IDescriptorProto, outer: string): void {
+    const scope = `${outer}.${own}`;
+    for (const one of field) if (one.typeName) one.typeName = full(one.typeName, scope);
+    for (const nested of nestedType) completeType(nested, scope);
+  }
+
+  const top = scopeOf(file);
+  for (const type of file.messageType ?? []) completeType(type, top);
+  for (const { method = [] } of file.service ?? []) {
+    for (const one of method) {
+      one.inputType = full(one.inputType ?? '', top);
+      one.outputType = full(one.outputType ?? '', top);
+    }
+  }
+  file.dependency = [...dependencies];
+}
+
+function nearest(type: string, scope: string, homes: ReadonlyMap<string, string>): string {
+  for (let around = scope; ; around = around.slice(0, around.lastIndexOf('.'))) {
+    if (homes.has(`${around}.${type}`)) return `${around}.${type}`;
+    if (around === '') return type;
+  }
+}
+
+/** With the dot; empty where there is no package. */
+function scopeOf({ package: name = '' }: IFileDescriptorProto): string {
+  return name === '' ? '' : `.${name}`;
+}
+
+function typesOf(file: IFileDescriptorProto): string[] {
+  return typesIn(scopeOf(file), { nestedType: file.messageType ?? [], enumType: file.enumType ?? [] });
+}
+
+function typesIn(prefix: string, { nestedType = [], enumType = [] }: IDescriptorProto): string[] {
+  return [
+    ...enumType.map(({ name }) => `${prefix}.${name}`),
+    ...nestedType.flatMap((type) => [`${prefix}.${type.name}`, ...typesIn(`${prefix}.${type.name}`, type)]),
+  ];
+}
