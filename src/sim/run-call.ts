@@ -3,8 +3,7 @@ import type { BackendId } from '../grpc/backend-id.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import { Status, type StatusCode } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
-import { type Step, transition } from '../policy/call.js';
-import { createCall } from '../policy/call-state.js';
+import type { Step } from '../policy/call.js';
 import type { Throttle } from '../policy/throttle.js';
 import type {
   AttemptCause,
@@ -17,6 +16,7 @@ import type {
   Placement,
   Plan,
 } from '../policy/types.js';
+import { driveCall } from './drive-call.js';
 import { createVirtualTime, type VirtualTime } from './virtual-time.js';
 
 /** What one attempt meets. Times count from its own start. */
@@ -119,13 +119,12 @@ export function runCall(scenario: CallScenario): CallRun {
  */
 export function startCall(time: VirtualTime, scenario: CallScenario): CallRun {
   const { throttle } = scenario;
-  const state = createCall(scenario.plan, { maxTransparent: scenario.maxTransparent });
   const startedAt = time.now;
   const timeline: TimelineEntry[] = [];
   const attempts: AttemptRun[] = [];
   let commit: CallRun['commit'] = null;
   let result: CallResult | null = null;
-  let wakeAt: Millis | null = null;
+  let before: number | null = null;
 
   const since = (moment: Millis): Millis => millis(moment - startedAt);
   const sinceOrNull = (moment: Millis | null): Millis | null => (moment === null ? null : since(moment));
@@ -133,6 +132,27 @@ export function startCall(time: VirtualTime, scenario: CallScenario): CallRun {
     const attempt = attempts[id - 1];
     if (attempt !== undefined && attempt.endedAt === null) attempts[id - 1] = { ...attempt, ...to };
   };
+
+  const take = driveCall(time, scenario, {
+    apply,
+    before: (event, env, step) => {
+      before = throttle.state?.milliTokens ?? null;
+      scenario.watch?.(event, env, step);
+    },
+    after: (event, { state, decisions }, random) => {
+      const after = throttle.state?.milliTokens ?? null;
+      timeline.push({
+        at: since(time.now),
+        event,
+        decisions,
+        tokens: before === null || after === null ? null : { before, after },
+        random,
+        dueAt: sinceOrNull(state.dueAt),
+        pushedUntil: sinceOrNull(state.pushedUntil),
+        held: state.held,
+      });
+    },
+  });
 
   function begin(start: StartAttempt): void {
     const { attempt: id, cause, previous } = start;
@@ -179,47 +199,6 @@ export function startCall(time: VirtualTime, scenario: CallScenario): CallRun {
       default:
         decision satisfies never;
     }
-  }
-
-  function take(event: CallEvent): void {
-    if (result !== null) return;
-    const before = throttle.state?.milliTokens ?? null;
-    let random: number | null = null;
-    const env: Env = {
-      now: time.now,
-      random: () => {
-        random = scenario.random();
-        return random;
-      },
-      throttled: (debit) => throttle.isShut(debit),
-    };
-    const step = transition(state, event, env);
-    scenario.watch?.(event, env, step);
-    for (const decision of step.decisions) apply(decision);
-    const after = throttle.state?.milliTokens ?? null;
-    timeline.push({
-      at: since(time.now),
-      event,
-      decisions: step.decisions,
-      tokens: before === null || after === null ? null : { before, after },
-      random,
-      dueAt: sinceOrNull(state.dueAt),
-      pushedUntil: sinceOrNull(state.pushedUntil),
-      held: state.held,
-    });
-    arm(step.wakeAt);
-  }
-
-  /** One alarm: an older one finds that it is not the one that is waited for. */
-  function arm(moment: Millis | null): void {
-    if (moment === wakeAt) return;
-    wakeAt = moment;
-    if (moment === null) return;
-    time.at(moment, 'due', () => {
-      if (wakeAt !== moment) return;
-      wakeAt = null;
-      take({ type: 'woke' });
-    });
   }
 
   const { timeout, placement, policy } = scenario;
