@@ -50,7 +50,9 @@ export class ServedProgram implements Program {
   constructor(options: ProgramOptions) {
     const { settings, loaded, ports, wallNow } = options;
     this.options = options;
-    this.toWall = (at) => Math.round(wallNow() - ports.clock.now() + at);
+    // Taken once, so that one moment is told alike each time.
+    const offset = wallNow() - ports.clock.now();
+    this.toWall = (at) => Math.round(offset + at);
     this.atStart = startConfigSource(serviceConfigPath(settings), loaded, ports.clock.now());
   }
 

@@ -3,6 +3,7 @@ import {
   type ConfigSource,
   type SourceDecision,
   type SourceEvent,
+  sourceProblem,
   sourceWakeAt,
   startConfigSource,
   stepConfigSource,
@@ -311,5 +312,36 @@ describe('SIGHUP', () => {
     const due = sourceWakeAt(run.source);
     run.on({ type: 'asked' }).on({ type: 'read', text: first });
     expect(sourceWakeAt(run.source)).toBe(due);
+  });
+});
+
+describe('what is told of it', () => {
+  it('ADM-22: is since when it has been in force, and why the file is not', () => {
+    const run = new Run();
+    expect([run.source.appliedAt, sourceProblem(run.source)]).toEqual([1000, null]);
+    run.now = 2000;
+    run.on({ type: 'asked' }).on({ type: 'read', text: second });
+    run.now = 3000;
+    run.on({ type: 'asked' }).on({ type: 'read', text: broken });
+    expect(run.source).toMatchObject({
+      appliedAt: 2000,
+      rejected: { at: 3000, findings: [{ severity: 'error' }] },
+    });
+    expect(sourceProblem(run.source)).toMatch(/^sc\.json:1:\d+: error: methodConfig\[1\]\.retryPolicy\.maxAttempts: /);
+    run.on({ type: 'asked' }).on(gone);
+    expect(sourceProblem(run.source)).toBe('sc.json: no such file');
+    run.on({ type: 'asked' }).on({ type: 'read', text: second });
+    expect([sourceProblem(run.source), run.source.appliedAt]).toEqual([null, 2000]);
+  });
+
+  it('ADM-25: a file that need not be there and is not is no problem when it is asked for', () => {
+    const run = new Run(none).on({ type: 'asked' }).on(gone);
+    expect(run.lines.map(({ level, message }) => [level, message])).toEqual([
+      ['info', 'service config sc.json: no such file; {} stays in force'],
+    ]);
+    expect(sourceProblem(run.source)).toBeNull();
+    run.on({ type: 'asked' }).on({ type: 'readFailed', problem: 'sc.json: no permission to read it' });
+    expect(run.lines.at(-1)?.level).toBe('warn');
+    expect(sourceProblem(run.source)).toBe('sc.json: no permission to read it');
   });
 });

@@ -203,3 +203,40 @@ describe('who asks', () => {
     expect([rig.applied, rig.told, rig.watching.size, rig.time.alarms.pending]).toEqual([[], [], 0, 0]);
   });
 });
+
+describe('how it stands with the files', () => {
+  it('ADM-23, ADM-25: is what the last read came to that was told, and whoever asks is told at once', async () => {
+    const rig = new Rig();
+    const start = rig.time.clock.now();
+    const paths = { cert: 'a.crt', key: 'a.key' };
+    expect(rig.follower.state).toEqual({ paths, outcome: 'applied', readAt: start, appliedAt: start, problem: null });
+    rig.time.advance(1000);
+    expect(await rig.follower.ask()).toMatchObject({ outcome: 'unchanged', problem: null });
+    expect(rig.follower.state).toMatchObject({ outcome: 'unchanged', readAt: start + 1000, appliedAt: start });
+    rig.time.advance(1000);
+    rig.files.set('a.crt', 'two');
+    const problem = 'one is not the key of two';
+    expect(await rig.follower.ask()).toMatchObject({ outcome: 'rejected', problem });
+    expect(rig.follower.state).toEqual({ paths, outcome: 'rejected', readAt: start + 2000, appliedAt: start, problem });
+    rig.time.advance(1000);
+    rig.files.set('a.key', 'two');
+    expect(await rig.follower.ask()).toMatchObject({ outcome: 'applied', problem: null });
+    expect(rig.follower.state).toMatchObject({ readAt: start + 3000, appliedAt: start + 3000, problem: null });
+  });
+
+  it('ADM-25: who asks during a read hears of the next one', async () => {
+    const rig = new Rig();
+    const asked = [rig.follower.ask(), rig.follower.ask()];
+    // The first read has the old certificate already, and comes to the new key.
+    rig.files.set('a.crt', 'two');
+    rig.files.set('a.key', 'two');
+    expect((await Promise.all(asked)).map((result) => result?.outcome)).toEqual(['rejected', 'applied']);
+  });
+
+  it('ADM-27: who waits when they are let go of hears that nothing was read', async () => {
+    const rig = new Rig();
+    const asked = [rig.follower.ask(), rig.follower.ask()];
+    rig.follower.stop();
+    expect(await Promise.all([...asked, rig.follower.ask()])).toEqual([null, null, null]);
+  });
+});

@@ -117,4 +117,41 @@ describe('a followed file', () => {
     expect(rig.told).toEqual(['info: service config sc.json: not read again, the proxy is draining']);
     expect(rig.reads).toHaveLength(1);
   });
+
+  it('ADM-25: tells who asked what came of it', async () => {
+    const rig = new Rig();
+    const results: unknown[] = [];
+    const ask = (): void => void rig.follower.ask().then((result) => results.push(result));
+    for (const given of [text('first'), text('second'), '{']) {
+      ask();
+      await rig.reads.at(-1)?.give(given);
+    }
+    ask();
+    await rig.reads.at(-1)?.fail('EACCES');
+    expect(results).toEqual([
+      { outcome: 'unchanged', problem: null },
+      { outcome: 'applied', problem: null },
+      { outcome: 'rejected', problem: expect.stringMatching(/^sc\.json:1:2: error: .*\[json-syntax\]$/) },
+      { outcome: 'rejected', problem: 'sc.json: no permission to read it' },
+    ]);
+  });
+
+  it('ADM-25: who asks during a read hears of the next one, which may be the first to see the change', async () => {
+    const rig = new Rig();
+    const results: unknown[] = [];
+    rig.change();
+    rig.time.advance(50);
+    void rig.follower.ask().then((result) => results.push(result));
+    await rig.reads[0]?.give(text('first'));
+    expect(results).toEqual([]);
+    await rig.reads[1]?.give(text('second'));
+    expect(results).toEqual([{ outcome: 'applied', problem: null }]);
+  });
+
+  it('ADM-27: who waits when it is let go of hears that nothing was read', async () => {
+    const rig = new Rig();
+    const asked = [rig.follower.ask(), rig.follower.ask()];
+    rig.follower.stop();
+    expect(await Promise.all([...asked, rig.follower.ask()])).toEqual([null, null, null]);
+  });
 });

@@ -98,3 +98,12 @@ describe('the token bucket', () => {
     expect(throttle.state?.milliTokens).toBe(6000);
   });
 });
+
+it('ADM-24: counts the calls that it held back, whatever becomes of its limits', () => {
+  const throttle = createThrottle(limits(4000));
+  expect(throttle.suppressed).toBe(0);
+  throttle.suppress();
+  throttle.configure(null);
+  throttle.suppress();
+  expect(throttle.suppressed).toBe(2);
+});

@@ -193,6 +193,24 @@ describe('the sources of backends', () => {
     expect(names.asked).toEqual(['g.test', 'h.test', 'g.test', 'h.test']);
   });
 
+  it('ADM-25: who asks by hand hears what came of each name', async () => {
+    const { names, sources } = scene([named('g', 'g.test'), named('h', 'h.test'), named('i', 'i.test')]);
+    void sources.start();
+    for (const [at, host] of ['g.test', 'h.test', 'i.test'].entries()) await names.answer(host, `10.1.0.${at}`);
+    const results = sources.refreshAll().map(({ name, target, resolved }) => {
+      return resolved.then((result) => [name, target, result] as const);
+    });
+    await names.answer('g.test', '10.1.0.9');
+    await names.fail('h.test', 'no such name');
+    sources.stop();
+    expect(await Promise.all(results)).toEqual([
+      ['g', 'g.test:7', { outcome: 'changed', problem: null }],
+      ['h', 'h.test:7', { outcome: 'failed', problem: 'no such name' }],
+      ['i', 'i.test:7', null],
+    ]);
+    expect(sources.refreshAll()).toEqual([]);
+  });
+
   it('FND-12: another source adds backends; a name that is taken has no effect there, told once', () => {
     const { sources, ids, lines } = scene([at('a', '10.0.0.1')]);
     void sources.start();
