@@ -169,7 +169,7 @@ const exitCode = await run(process.argv.slice(2), io, {
     return top(options, {
       get: createHttpGet(5000),
       takeScreen:
-        stdin.isTTY && stdout.isTTY
+        stdin.isTTY && stdout.isTTY && process.env['TERM'] !== 'dumb'
           ? () => {
               const terminal = takeTerminal(stdin, stdout);
               // However the process ends, a defect included, the terminal is given back.

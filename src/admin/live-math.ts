@@ -216,17 +216,20 @@ function failures(span: Span | null): Headline | null {
   if (span === null) return null;
   const all = judged(span);
   let failed = 0;
+  // Without a policy a backend's own answers and its troubles end alike: they may be looked at, but alarm nobody.
+  let policed = 0;
   let most: { reason: string; count: number } | null = null;
   for (const reason of reasonsIn(span.reasons)) {
     if (asMeant.has(reason)) continue;
     const count = span.reasons[reason] ?? 0;
     failed += count;
+    if (reason !== 'no_policy') policed += count;
     if (most === null || count > most.count) most = { reason, count };
   }
   const share = all === 0 ? 0 : failed / all;
   if (most === null || share < failing.warn) return null;
   const text = `${percent(share)} of calls fail, most often with ${most.reason}.`;
-  return { level: share >= failing.bad ? 'bad' : 'warn', text };
+  return { level: policed / all >= failing.bad ? 'bad' : 'warn', text };
 }
 
 function troubles({ backends, config }: LiveSnapshot): Headline | null {

@@ -55,7 +55,8 @@ function backendLine(row: BackendRow, width: number, { paint, size }: Look): str
     clip(backIn(row), backInWidth).padEnd(backInWidth),
   ].join(' ');
   const room = Math.max(0, size.columns - width - stateWidth - rest.length - 3);
-  const reason = clip(legible(why ?? ''), room);
+  // The row says already which backend it is.
+  const reason = clip(legible(why ?? '').replace(/^backend \S+ at \S+: /, ''), room);
   return `${name} ${tone === null ? word : paint(tone, word)} ${rest} ${reason}`.trimEnd();
 }
 

@@ -76,6 +76,11 @@ export class Program {
     await this.until(`it to say ${text}`, () => this.out.includes(text) || undefined);
   }
 
+  /** Resolves when its stderr holds `text`. */
+  async complained(text: string): Promise<void> {
+    await this.until(`it to complain of ${text}`, () => this.err.includes(text) || undefined);
+  }
+
   /** The port of the nth listener. */
   async port(index = 0): Promise<number> {
     const { listen } = await this.line('ready');

@@ -46,7 +46,11 @@ const busy = [
         parked_for_ms: 24_000,
         why: '5 attempts in a row failed there',
       }),
-      backend('c', { state: 'down', why: 'connect refused (ECONNREFUSED)', next_connect_in_ms: 640 }),
+      backend('c', {
+        state: 'down',
+        why: 'backend c at 127.0.0.1:50061: connect refused (ECONNREFUSED)',
+        next_connect_in_ms: 640,
+      }),
     ],
   }),
 ];
