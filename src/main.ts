@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { run } from './cli/run.js';
 import { serve } from './cli/serve.js';
 import { createNodeAlarms, createNodeTimer } from './runtime/alarms.js';
-import { nodeClock } from './runtime/clock.js';
+import { nodeClock, steadyClock } from './runtime/clock.js';
 import { watchLoopLag } from './runtime/loop-lag.js';
 import { nodeRandom } from './runtime/random.js';
 import { readText } from './runtime/read-text.js';
@@ -107,7 +107,7 @@ const exitCode = await run(process.argv.slice(2), io, {
     // Brings OpenTelemetry's packages, which the other commands start faster without.
     const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
     const meters = new ProgramMeters(processFacts());
-    watchLoopLag(nodeClock, createNodeTimer(), (late) => meters.lagged(late));
+    watchLoopLag(steadyClock, createNodeTimer(), (late) => meters.lagged(late));
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
     const logger = createLogger({ level: settings.logLevel, format, destination: process.stdout });
     const lines = createRunLog(logger, createAccessLog(logger, settings.accessLog), () => nodeClock.now());
