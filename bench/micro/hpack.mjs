@@ -1,24 +1,14 @@
 /**
- * `npm run build && node bench/micro/hpack.mjs [DIST]`: ns per header block, as a gRPC client and a backend send them, on
- * connections that have seen the fields before. Medians of interleaved rounds.
- *
- * A plain script over the built files: a test runner's transform turns each imported binding into a getter, which alone
- * costs more than what is measured here.
+ * HPACK: header blocks as a gRPC client and a backend send them, on connections that have seen the fields before.
+ * `node bench/micro/hpack.mjs [DIST]`.
  */
-import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fromBuild, measure } from './measure.mjs';
 
 /** @typedef {import('../../src/http2/types.js').HeaderField} HeaderField */
 
-const dist = process.argv[2] ?? fileURLToPath(new URL('../../dist', import.meta.url));
-/** @param {string} file */
-const load = (file) => import(pathToFileURL(path.resolve(dist, 'http2/hpack', file)).href);
-const { createHpackDecoder } = await load('decoder.js');
-const { createHpackEncoder } = await load('encoder.js');
+const { createHpackDecoder } = await fromBuild('http2/hpack/decoder.js');
+const { createHpackEncoder } = await fromBuild('http2/hpack/encoder.js');
 
-const rounds = 9;
-/** Blocks a round. */
-const size = 200_000;
 /** Blocks to go through in turn, so that what varies by call does vary; a power of two. */
 const calls = 1024;
 const room = 16_384;
@@ -129,34 +119,13 @@ function decodeOne(decoder, block) {
   return result.fields;
 }
 
-/** @param {number[]} numbers */
-function median(numbers) {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
-}
-
-const table = kinds.map(([kind, of]) => {
+for (const [kind, of] of kinds) {
   const sent = Array.from({ length: calls }, (_, call) =>
     of(call).map(([name, value]) => ({ name, value, neverIndexed: name === 'authorization' })),
   );
-  return {
-    kind,
-    bytes: onWire(sent, 4096).later[1]?.length,
-    cases: cases(sent).map(([name, run]) => ({ name, run, ns: [0].slice(1) })),
-  };
-});
-for (let round = 0; round <= rounds; round += 1) {
-  for (const { run, ns } of table.flatMap((row) => row.cases)) {
-    const start = process.hrtime.bigint();
-    run(size);
-    // Round 0 warms up.
-    if (round > 0) ns.push(Number(process.hrtime.bigint() - start) / size);
-  }
+  const bytes = onWire(sent, 4096).later[1]?.length;
+  measure(
+    `HPACK, a block: ${kind} (${bytes} bytes)`,
+    cases(sent).map(([name, run]) => ({ name, run })),
+  );
 }
-console.table(
-  Object.fromEntries(
-    table.map((row) => [
-      row.kind,
-      { bytes: row.bytes, ...Object.fromEntries(row.cases.map(({ name, ns }) => [name, Math.round(median(ns))])) },
-    ]),
-  ),
-);
