@@ -130,7 +130,7 @@ export function followFiles<Key extends string>(set: FollowedSet<Key>, io: Omit<
     reading = false;
     if (stopped) return;
     take(texts, problem ?? set.judge(texts));
-    waiting.settle(last);
+    waiting.settle({ outcome: last.outcome, problem: last.problem });
     asked = askedAgain;
     askedAgain = false;
     if (asked) void read();

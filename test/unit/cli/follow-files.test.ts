@@ -211,16 +211,16 @@ describe('how it stands with the files', () => {
     const paths = { cert: 'a.crt', key: 'a.key' };
     expect(rig.follower.state).toEqual({ paths, outcome: 'applied', readAt: start, appliedAt: start, problem: null });
     rig.time.advance(1000);
-    expect(await rig.follower.ask()).toMatchObject({ outcome: 'unchanged', problem: null });
+    expect(await rig.follower.ask()).toEqual({ outcome: 'unchanged', problem: null });
     expect(rig.follower.state).toMatchObject({ outcome: 'unchanged', readAt: start + 1000, appliedAt: start });
     rig.time.advance(1000);
     rig.files.set('a.crt', 'two');
     const problem = 'one is not the key of two';
-    expect(await rig.follower.ask()).toMatchObject({ outcome: 'rejected', problem });
+    expect(await rig.follower.ask()).toEqual({ outcome: 'rejected', problem });
     expect(rig.follower.state).toEqual({ paths, outcome: 'rejected', readAt: start + 2000, appliedAt: start, problem });
     rig.time.advance(1000);
     rig.files.set('a.key', 'two');
-    expect(await rig.follower.ask()).toMatchObject({ outcome: 'applied', problem: null });
+    expect(await rig.follower.ask()).toEqual({ outcome: 'applied', problem: null });
     expect(rig.follower.state).toMatchObject({ readAt: start + 3000, appliedAt: start + 3000, problem: null });
   });
 
