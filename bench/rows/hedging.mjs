@@ -30,7 +30,7 @@ export const hedging = {
     if (hedgerow === undefined) throw new Error('hedgerow is not among the peers asked for');
     // Two backends of one process: calls of both count towards the one in a hundred.
     const backend = await startBackend(['--ports', '2', '--stall', '0.01']);
-    const seconds = bench.smoke ? 1.5 : 5;
+    const seconds = bench.smoke ? 0.5 : 5;
     const warmUp = bench.smoke ? 0 : 1;
     /** @type {Map<string, { p50: number, p99: number, p999: number, failed: number, perCall: number }[]>} */
     const results = new Map();

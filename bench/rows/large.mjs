@@ -3,7 +3,7 @@ import { ratios } from '../figures/statistics.mjs';
 import { ranged } from '../figures/table.mjs';
 import { failures, interleave, roundsOf, sideBySide, spreadOf } from '../stage/rounds.mjs';
 import { picture, verdict } from '../stage/section.mjs';
-import { closedLoop, startBackend } from '../stage/stage.mjs';
+import { closedLoop, startBackend, warmUp } from '../stage/stage.mjs';
 
 const mebi = 2 ** 20;
 const keys = ['hedgerow', 'haproxy', 'nginx'];
@@ -23,10 +23,9 @@ export const large = {
       const backend = await startBackend(['--bytes', String(answer)]);
       const { running, absent, end } = await sideBySide(bench, keys, backend.ports, { answerBytes: answer });
       const seconds = Math.min(2, bench.seconds);
-      const measure = (/** @type {import('../stage/stage.mjs').Running} */ proxy) =>
-        closedLoop(proxy, { ...shape, seconds }, { bytes: request });
-      for (const proxy of running) await measure(proxy);
-      const results = await interleave(bench.rounds, running, measure);
+      const load = { ...shape, seconds };
+      for (const proxy of running) await warmUp(proxy, load, { bytes: request });
+      const results = await interleave(bench.rounds, running, (proxy) => closedLoop(proxy, load, { bytes: request }));
       await end();
       await backend.process.end();
       bench.raw[`large ${direction}`] = Object.fromEntries(results);

@@ -5,7 +5,7 @@ import { residentOf } from '../stage/accounts.mjs';
 import { Process } from '../stage/processes.mjs';
 import { sideBySide } from '../stage/rounds.mjs';
 import { picture, verdict } from '../stage/section.mjs';
-import { closedLoop, settle, startBackend } from '../stage/stage.mjs';
+import { closedLoop, settle, startBackend, warmUp } from '../stage/stage.mjs';
 
 /** @typedef {import('../stage/stage.mjs').Running} Running */
 
@@ -92,7 +92,7 @@ export const memory = {
           streaming: true,
         });
         for (const proxy of running) {
-          await closedLoop(proxy, { connections: 4, streams: 25, seconds: Math.min(0.5, bench.seconds) });
+          await warmUp(proxy, { connections: 4, streams: 25, seconds: Math.min(0.5, bench.seconds) });
           const before = await look(proxy);
           const held = await hold(proxy, connections, streams, kind.flags);
           const after = await look(proxy);
@@ -152,7 +152,7 @@ export const many = {
       for (let round = 0; round < bench.rounds; round += 1) rounds.push(await closedLoop(proxy, alone));
       return rounds;
     };
-    await closedLoop(proxy, { connections: 4, streams: 25, seconds: alone.seconds });
+    await warmUp(proxy, { connections: 4, streams: 25, seconds: alone.seconds });
     const before = await measure();
     const resident = residentOf(proxy.process.pid);
     const begin = performance.now();

@@ -4,7 +4,7 @@ import { figure, ranged } from '../figures/table.mjs';
 import { h2loadVersion } from '../stage/accounts.mjs';
 import { interleave, sideBySide, spreadOf } from '../stage/rounds.mjs';
 import { against, picture } from '../stage/section.mjs';
-import { closedLoop, openLoop, openLoopByH2load, startBackend } from '../stage/stage.mjs';
+import { closedLoop, openLoop, openLoopByH2load, startBackend, warmUp } from '../stage/stage.mjs';
 import { shape } from './unary.mjs';
 
 /** Calls/s where HAProxy is not here to say how many. */
@@ -85,6 +85,6 @@ async function saturation(bench, running) {
   if (bench.haproxyRate !== null) return bench.haproxyRate;
   const haproxy = running.find(({ name }) => name.startsWith('HAProxy'));
   if (haproxy === undefined) return otherwise;
-  await closedLoop(haproxy, { ...shape, seconds: 1 });
+  await warmUp(haproxy, { ...shape, seconds: 1 });
   return (await closedLoop(haproxy, { ...shape, seconds: bench.seconds })).rate;
 }

@@ -4,7 +4,7 @@ import { ranged } from '../figures/table.mjs';
 import { armed, retryPolicy } from '../stage/contender.mjs';
 import { failures, interleave, roundsOf, spreadOf } from '../stage/rounds.mjs';
 import { picture, verdict } from '../stage/section.mjs';
-import { closedLoop, startBackend, startProxy } from '../stage/stage.mjs';
+import { closedLoop, startBackend, startProxy, warmUp } from '../stage/stage.mjs';
 
 /** @typedef {{ label: string, connections: number, streams: number, backends: number, methods: number }} Point */
 
@@ -60,7 +60,8 @@ export const scale = {
     if (hedgerow === undefined) throw new Error('hedgerow is not among the peers asked for');
     const backend = await startBackend(['--ports', '100']);
     const sections = [];
-    for (const { axis, points } of axes) {
+    for (const { axis, points: all } of axes) {
+      const points = bench.smoke ? all.filter((_, i) => i !== 1) : all;
       const running = [];
       for (const point of points) {
         const changes = {
@@ -72,15 +73,21 @@ export const scale = {
           name: point.label,
         });
       }
-      const measure = (/** @type {import('../stage/stage.mjs').Running} */ proxy) => {
-        const { connections = 1, streams = 1 } = points.find(({ label }) => label === proxy.name) ?? {};
-        return closedLoop(proxy, {
-          connections,
-          streams: bench.smoke ? Math.min(500, streams) : streams,
-          seconds: bench.seconds,
-        });
+      const loadOf = (/** @type {string} */ name) => {
+        const { connections = 1, streams = 1 } = points.find(({ label }) => label === name) ?? {};
+        return { connections, streams: bench.smoke ? Math.min(500, streams) : streams, seconds: bench.seconds };
       };
-      for (const proxy of running) await measure(proxy);
+      /** @type {Map<string, number>} */
+      const counts = new Map();
+      const measure = (/** @type {import('../stage/stage.mjs').Running} */ proxy) => {
+        const calls = counts.get(proxy.name);
+        return closedLoop(proxy, { ...loadOf(proxy.name), ...(calls === undefined ? {} : { calls }) });
+      };
+      // By number: of rounds cut off by time, the calls in flight at the end would have cost and not count.
+      for (const proxy of running) {
+        const warm = await warmUp(proxy, loadOf(proxy.name));
+        if (warm !== null && !bench.smoke) counts.set(proxy.name, Math.ceil(warm.rate * bench.seconds));
+      }
       // Medians of nine, where the machine counts no instructions.
       const results = await interleave(bench.smoke ? 1 : 9, running, measure);
       for (const { process } of running) await process.end();

@@ -2,7 +2,7 @@
 import { ranged } from '../figures/table.mjs';
 import { failures, interleave, sideBySide, spreadOf } from '../stage/rounds.mjs';
 import { against, picture } from '../stage/section.mjs';
-import { closedLoop, startBackend } from '../stage/stage.mjs';
+import { closedLoop, startBackend, warmUp } from '../stage/stage.mjs';
 
 const keys = ['hedgerow', 'haproxy', 'envoy', 'nginx', 'grpc-js', 'http2', 'splice'];
 const shape = { connections: 1, streams: 1 };
@@ -15,7 +15,7 @@ export const single = {
     const backend = await startBackend();
     const { running, absent, end } = await sideBySide(bench, keys, backend.ports);
     const seconds = Math.min(1, bench.seconds);
-    for (const proxy of running) await closedLoop(proxy, { ...shape, seconds });
+    for (const proxy of running) await warmUp(proxy, { ...shape, seconds });
     const results = await interleave(bench.rounds, running, (proxy) => closedLoop(proxy, { ...shape, seconds }));
     await end();
     await backend.process.end();

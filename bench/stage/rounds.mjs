@@ -1,7 +1,7 @@
 /** Proxies side by side, their rounds interleaved. */
 import { spread } from '../figures/statistics.mjs';
 import { figure } from '../figures/table.mjs';
-import { closedLoop, startProxy } from './stage.mjs';
+import { closedLoop, startProxy, warmUp } from './stage.mjs';
 
 /** @typedef {import('./stage.mjs').Running} Running @typedef {import('./stage.mjs').Round} Round */
 /** @typedef {{ name: string, ours: boolean, why: string }} Absent */
@@ -77,8 +77,8 @@ export async function interleave(rounds, running, measure) {
 export async function busyRounds(bench, running, shape, what = {}, rounds = bench.rounds) {
   const seconds = new Map();
   for (const proxy of running) {
-    const { busy } = await closedLoop(proxy, { ...shape, seconds: Math.min(1, bench.seconds) }, what);
-    const enough = bench.smoke ? bench.seconds : Math.max(bench.seconds, (1.1 * leastCpu) / busy);
+    const warm = await warmUp(proxy, { ...shape, seconds: Math.min(1, bench.seconds) }, what);
+    const enough = bench.smoke ? bench.seconds : Math.max(bench.seconds, (1.1 * leastCpu) / (warm?.busy ?? 1));
     // Who hardly works has rounds with less: noted in the results.
     seconds.set(proxy.name, Math.min(enough, 3 * bench.seconds));
   }

@@ -16,7 +16,8 @@ const certificates = path.join(bench, '../test/support/tls');
 /** @typedef {{ process: Process, ports: readonly number[] }} Backend */
 /** @typedef {{ name: string, ours: boolean, port: number, process: Process, tls: boolean, readyAfter: number }} Running
  *   `readyAfter`: ms from its spawn until it printed its port; NaN where it prints none */
-/** @typedef {{ connections: number, streams: number, seconds: number }} Load `seconds` 0: a few calls, however long they take */
+/** @typedef {{ connections: number, streams: number, seconds: number, calls?: number }} Load
+ *   with `calls` so many, however long they take; `seconds` 0: a few */
 /** @typedef {{ calls: number, failed: number, rate: number, mean: number, cpu: number, busy: number }} Round
  *   calls/s, mean latency in µs, CPU µs per call, CPU seconds per second */
 
@@ -87,23 +88,28 @@ function h2load(proxy, load, bytes) {
 }
 
 /**
- * One round: as many calls as go through, by h2load where it is installed and `headers` are the same in each call.
+ * One round: as many calls as go through, by h2load where it is installed and `headers` are the same in each call. Rejects
+ * where none does.
  * @param {Running} proxy @param {Load} load @param {{ headers?: string, bytes?: number }} what
  * @returns {Promise<Round>}
  */
-export async function closedLoop(proxy, { connections, streams, seconds }, { headers = 'same', bytes = 100 } = {}) {
+export async function closedLoop(
+  proxy,
+  { connections, streams, seconds, calls: given },
+  { headers = 'same', bytes = 100 } = {},
+) {
   const before = cpuOf(proxy.process.pid);
   const begin = performance.now();
   const patience = seconds * 1000 + 30_000;
-  const few = 2 * connections * streams;
+  const exactly = given ?? (seconds === 0 ? 2 * connections * streams : null);
   let result;
   if (h2loadVersion !== null && headers === 'same') {
     const load = ['-c', String(connections), '-m', String(streams)];
-    const length = seconds === 0 ? ['-n', String(few)] : ['-D', `${Math.round(seconds * 1000)}ms`];
+    const length = exactly !== null ? ['-n', String(exactly)] : ['-D', `${Math.round(seconds * 1000)}ms`];
     result = parseSummary(await h2load(proxy, [...load, ...length], bytes).output(patience));
   } else {
-    const numbers = [proxy.port, connections, streams, seconds === 0 ? 20 : seconds].map(String);
-    const length = seconds === 0 ? ['--calls', String(few)] : [];
+    const numbers = [proxy.port, connections, streams, exactly === null ? seconds : seconds + 20].map(String);
+    const length = exactly === null ? [] : ['--calls', String(exactly)];
     const flags = ['--headers', headers, '--bytes', String(bytes), ...length, ...(proxy.tls ? ['--tls'] : [])];
     const load = new Process(process.execPath, [path.join(bench, 'load.mjs'), ...numbers, ...flags], 'others');
     const { seconds: elapsed, ...rest } = JSON.parse(await load.output(patience));
@@ -140,6 +146,20 @@ export async function openLoopByH2load(proxy, rate, seconds, connections = 4, wa
   await h2load(proxy, [...load, '--log-file', log], 100).output((seconds + warmUp) * 1000 + 20_000);
   const { latencies, failed } = parseLog(readFileSync(log, 'utf8'), warmUp * 1e6);
   return { calls: latencies.length, failed, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
+}
+
+/**
+ * A round that is not counted, so that what is compiled as it runs has been; on a busy machine it may see no call through.
+ * @param {Running} proxy @param {Load} load @param {{ headers?: string, bytes?: number }} what
+ * @returns {Promise<Round | null>}
+ */
+export async function warmUp(proxy, load, what = {}) {
+  try {
+    return await closedLoop(proxy, load, what);
+  } catch (error) {
+    if (proxy.process.exitCode !== null) throw error;
+    return null;
+  }
 }
 
 /** Until what was started a moment ago has had its time on the processor. @param {number} ms */
