@@ -1,20 +1,22 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { legible } from '../../grpc/legible.js';
+import { createBurst } from '../burst.js';
 
 type Tell = (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
 
-/** Between two lines about spans that could not be sent, and between two of OpenTelemetry's own (ms). */
+/** Between two lines about spans that could not be sent (ms). */
 const quiet = 60_000;
+/** In that time, of OpenTelemetry's own: a start may have several things to say of the environment. */
+const mostWords = 10;
 
-/** Tells what becomes of spans that are sent: at most one line of each kind a minute, with what was held back counted. */
+/** Tells what becomes of spans that are sent: so many lines a minute, with what was held back counted. */
 export class ExportReports {
   private readonly tell: Tell;
   private readonly now: () => number;
   private failing = false;
   private lost = 0;
   private lossDue = Number.NEGATIVE_INFINITY;
-  private held = 0;
-  private wordDue = Number.NEGATIVE_INFINITY;
+  private readonly words = createBurst(mostWords, quiet);
 
   /** @param now ms */
   constructor(tell: Tell, now: () => number) {
@@ -39,15 +41,13 @@ export class ExportReports {
 
   /** OpenTelemetry has something to say of itself. */
   word(text: string): void {
-    const now = this.now();
-    if (now < this.wordDue) {
-      this.held += 1;
-      return;
-    }
-    this.wordDue = now + quiet;
-    const { held } = this;
-    this.held = 0;
-    this.tell('warn', { event: 'traces', untold: held === 0 ? undefined : held }, `traces: ${legible(plain(text))}`);
+    const untold = this.words.take(this.now());
+    if (untold === null) return;
+    this.tell(
+      'warn',
+      { event: 'traces', untold: untold === 0 ? undefined : untold },
+      `traces: ${legible(plain(text))}`,
+    );
   }
 
   private tellLost(message: string, level: 'info' | 'warn'): void {
