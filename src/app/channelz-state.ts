@@ -54,6 +54,8 @@ interface Member {
  */
 export class ChannelzState implements ChannelzSource {
   private readonly options: ChannelzOptions;
+  /** Milliseconds since 1970 at the clock's 0, so that a moment is told the same each time. */
+  private readonly epoch: number;
   private readonly nextId = createIds();
   private readonly serverId = this.nextId();
   private readonly channelShelf = new Shelf<Channel>(this.nextId);
@@ -67,6 +69,8 @@ export class ChannelzState implements ChannelzSource {
 
   constructor(options: ChannelzOptions) {
     this.options = options;
+    const { clock, wallNow = Date.now } = options;
+    this.epoch = wallNow() - clock.now();
   }
 
   // === What happens ===
@@ -249,8 +253,7 @@ export class ChannelzState implements ChannelzSource {
 
   /** @param at clock milliseconds */
   private wallAt(at: number | null): number | null {
-    const { clock, wallNow = Date.now } = this.options;
-    return at === null ? null : wallNow() - clock.now() + at;
+    return at === null ? null : this.epoch + at;
   }
 
   private listening(): readonly ChannelzRef[] {

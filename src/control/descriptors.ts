@@ -1,11 +1,15 @@
-import { FileDescriptorProto, type IDescriptorProto, type IFileDescriptorProto } from 'protobufjs/ext/descriptor.js';
+import descriptor, { type IDescriptorProto, type IFileDescriptorProto } from 'protobufjs/ext/descriptor.js';
+
+const { FileDescriptorProto } = descriptor;
 
 /*
- * proto-loader's descriptors have one file for a package, say of no file which others it needs, and name types by less than
- * their full names. Clients that link descriptors, as grpcurl does, refuse such files.
+ * proto-loader's descriptors have one file for a package, say of no file which others it needs, name types by less than their
+ * full names, and end ranges of reserved numbers one too early. Clients that link descriptors, as grpcurl does, refuse such
+ * files.
  */
 
-/** These files, once each by their names, with their imports and the full names of types. */
+/** These files, once each by their names, with their imports and the full names of types; without reserved numbers, which
+ * concern only who edits a .proto file. */
 export function completeFiles(encoded: readonly Uint8Array[]): Buffer[] {
   const files = new Map<string, IFileDescriptorProto>();
   for (const bytes of encoded) {
@@ -33,8 +37,10 @@ function complete(name: string, file: IFileDescriptorProto, homes: ReadonlyMap<s
     return found;
   }
 
-  function completeType({ name: own, field = [], nestedType = [] }: IDescriptorProto, outer: string): void {
+  function completeType(type: IDescriptorProto, outer: string): void {
+    const { name: own, field = [], nestedType = [] } = type;
     const scope = `${outer}.${own}`;
+    type.reservedRange = [];
     for (const one of field) if (one.typeName) one.typeName = full(one.typeName, scope);
     for (const nested of nestedType) completeType(nested, scope);
   }

@@ -1,7 +1,9 @@
 import { getChannelzServiceDefinition } from '@grpc/grpc-js';
-import { FileDescriptorProto, type IDescriptorProto, type IFileDescriptorProto } from 'protobufjs/ext/descriptor.js';
+import descriptor, { type IDescriptorProto, type IFileDescriptorProto } from 'protobufjs/ext/descriptor.js';
 import { describe, expect, it } from 'vitest';
 import { completeFiles } from '../../../src/control/descriptors.js';
+
+const { FileDescriptorProto } = descriptor;
 
 function decode(bytes: Uint8Array): IFileDescriptorProto {
   return FileDescriptorProto.decode(bytes) as IFileDescriptorProto;
@@ -33,6 +35,10 @@ describe('descriptors for clients that link them', () => {
     expect(types).toContain('.google.protobuf.Timestamp');
     expect(types).toContain('.grpc.channelz.v1.Address.TcpIpAddress');
     expect(types.filter((type) => !type.startsWith('.'))).toEqual([]);
+    const ranges = (file: IFileDescriptorProto | undefined): unknown[] =>
+      (file?.messageType ?? []).flatMap(({ reservedRange = [] }) => reservedRange);
+    expect(ranges(before[0])).toContainEqual({ start: 3, end: 3 });
+    expect(ranges(files[0])).toEqual([]);
     // Nothing else is changed.
     expect(files[0]?.service?.[0]?.method).toEqual(before[0]?.service?.[0]?.method);
     expect(files[0]?.messageType?.map(({ name }) => name)).toEqual(before[0]?.messageType?.map(({ name }) => name));
