@@ -170,3 +170,24 @@ test('an address in use is one sentence with the flag and the address', async ()
   const port = portOf(await start(loopback));
   await expect(start({ ...loopback, port })).rejects.toThrow(`--admin 127.0.0.1:${port}: the address is in use`);
 });
+
+test('a defect ends one request with 500 and is told; the next one is answered', async () => {
+  const defects: unknown[] = [];
+  const world = new World([]);
+  const broken = new Error('broken');
+  const fail = (): never => {
+    throw broken;
+  };
+  Object.assign(world, { throttle: fail, program: { phase: 'running', reload: () => Promise.reject(broken) } });
+  const admin = await start(loopback, { state: world, onDefect: (error) => defects.push(error) });
+  const to = { host: '127.0.0.1', port: portOf(admin) };
+  for (const [method, path] of [
+    ['GET', '/throttle'],
+    ['POST', '/reload'],
+  ] as const) {
+    const { status, text } = await ask({ ...to, method, path });
+    expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"a defect of the proxy .*"\}\n$/)]);
+  }
+  expect(defects).toEqual([broken, broken]);
+  expect((await ask({ ...to, path: '/healthz' })).status).toBe(200);
+});
