@@ -1,13 +1,13 @@
 import { nearest } from '../config/nearest.js';
 import type { Parsed } from '../config/parsed.js';
 import { quote } from '../config/quote.js';
-import { judgeHeaders, judgeStreamEnd, judgeTrailers, unplacedEnd } from '../grpc/attempt-end.js';
+import { judgeStreamEnd, unplacedEnd } from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
-import type { MetadataField } from '../grpc/metadata.js';
-import { type Millis, millis } from '../grpc/millis.js';
-import { pushbackName } from '../grpc/pushback.js';
+import type { Millis } from '../grpc/millis.js';
 import { Status, type StatusCode } from '../grpc/status.js';
+import { Complaint, readCode, readTime } from './grammar.js';
 import { type Outcome, silence } from './run-call.js';
+import { statusEnd } from './status-end.js';
 
 /** What attempts meet, by the order of their starts, and what the client does. */
 export interface Script {
@@ -29,9 +29,6 @@ type Fate = keyof typeof fates;
 const fateNames = Object.keys(fates) as readonly Fate[];
 const words: readonly string[] = [...Object.keys(Status), ...fateNames, 'silent', 'cancel'];
 const optionNames: readonly string[] = ['pushback', 'headers', ...fateNames];
-
-/** A problem on its way to the one line that is told. */
-class Complaint extends Error {}
 
 /**
  * Reads `14@10ms,UNAVAILABLE@5ms:pushback=50,0@20ms:headers=5ms,cancel@1s`; the grammar is in docs/command-line.md. The
@@ -79,7 +76,7 @@ function readOutcome(item: string): Outcome {
   }
   if (more.length > 0) throw new Complaint('one "@TIME" an outcome');
   const named = fateNames.find((name) => name === what.toLowerCase()) ?? null;
-  const code = named === null ? readCode(what) : Status.UNAVAILABLE;
+  const code = named === null ? readCode(what, words) : Status.UNAVAILABLE;
   const at = readTime(time ?? '', `${what}@TIME needs the time since the attempt's start`);
   if (options.headersAt !== null && options.headersAt > at) throw new Complaint('its headers come after its end');
   if (named !== null && options.fate !== null) throw new Complaint(`${named} and ${options.fate}: one of them`);
@@ -87,7 +84,11 @@ function readOutcome(item: string): Outcome {
   return {
     backend: null,
     headersAt: options.headersAt,
-    end: { at, how: fate === null ? statusEnd(code, options) : fateEnd(fate, code, options) },
+    end: {
+      at,
+      how:
+        fate === null ? statusEnd(code, options.pushbacks, options.headersAt === null) : fateEnd(fate, code, options),
+    },
   };
 }
 
@@ -117,46 +118,9 @@ function readOptions(texts: readonly string[]): Options {
   return { pushbacks, headersAt, fate };
 }
 
-function statusEnd(code: StatusCode, { pushbacks, headersAt }: Options): AttemptEnd {
-  const fields = [
-    line('grpc-status', String(code)),
-    // More than one line means never (PB-08): told by the same reader.
-    ...pushbacks.map((value) => line(pushbackName, value)),
-  ];
-  if (headersAt !== null) return judgeTrailers(fields);
-  const verdict = judgeHeaders([line(':status', '200'), line('content-type', 'application/grpc'), ...fields], true);
-  return verdict.kind === 'end' ? verdict.end : judgeTrailers(fields);
-}
-
 function fateEnd(fate: Fate, code: StatusCode, { pushbacks, headersAt }: Options): AttemptEnd {
   if (code !== Status.UNAVAILABLE) throw new Complaint(`what is ${fate} ends UNAVAILABLE: write ${fate}@TIME`);
   if (pushbacks.length > 0) throw new Complaint(`what is ${fate} has no trailers, so no pushback`);
   if (headersAt !== null && fate !== 'lost') throw new Complaint(`what is ${fate} has no headers`);
   return fates[fate]();
-}
-
-function readCode(text: string): StatusCode {
-  if (/^\d{1,10}$/.test(text)) return Number(text);
-  const found = Object.entries(Status).find(([name]) => name === text.toUpperCase());
-  if (found !== undefined) return found[1];
-  const near = nearest(text, words);
-  throw new Complaint(`${quote(text)} is no status, name or number${near === null ? '' : `; did you mean ${near}?`}`);
-}
-
-const units: ReadonlyMap<string, number> = new Map([
-  ['', 1],
-  ['ms', 1],
-  ['s', 1000],
-  ['m', 60_000],
-]);
-
-function readTime(text: string, missing: string): Millis {
-  if (text === '') throw new Complaint(missing);
-  const [, amount, unit = ''] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|)$/.exec(text) ?? [];
-  if (amount === undefined) throw new Complaint(`${quote(text)} is no time; write 10ms, 1.5s, or 10 for milliseconds`);
-  return millis(Number(amount) * (units.get(unit) ?? 1));
-}
-
-function line(name: string, value: string): MetadataField {
-  return { name, value, neverIndexed: false };
 }
