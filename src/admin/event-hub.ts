@@ -46,10 +46,15 @@ export interface EventHub {
 /** Streams at a time. */
 export const mostStreams = 16;
 
-/** One alarm for all streams, and none while there is no stream: what they tell is made once for all. */
+/**
+ * One alarm for all streams, and none while there is no stream: what they tell is made once for all.
+ *
+ * @param onDefect a fault of ours that ended all streams
+ */
 export function createEventHub(
   { clock, alarms }: { readonly clock: Clock; readonly alarms: Alarms },
   source: EventSource,
+  onDefect: (error: unknown) => void,
 ): EventHub {
   const streams = new Map<EventSink, StreamState>();
   let alarm: AlarmHandle | null = null;
@@ -83,10 +88,23 @@ export function createEventHub(
     }
   }
 
+  /** An alarm's fault would end the process: it ends the streams. */
   function tick(): void {
-    const now = clock.now();
+    try {
+      look(clock.now());
+    } catch (error) {
+      onDefect(error);
+      for (const sink of streams.keys()) sink.cut();
+      streams.clear();
+    }
+    wake();
+  }
+
+  function look(now: number): void {
     const live = now >= liveAt;
-    if (live) liveAt = Math.max(liveAt + liveEvery, now);
+    if (live) liveAt += liveEvery;
+    // Behind by a whole one: what was missed is not made up for.
+    if (liveAt <= now) liveAt = now + liveEvery;
     const page = createPage();
     const { newest } = source.ring;
     for (const [sink, before] of [...streams]) {
@@ -95,11 +113,10 @@ export function createEventHub(
       streams.set(sink, state);
       tell(sink, decisions, page);
     }
-    wake(now);
   }
 
-  function wake(now: number): void {
-    alarm = streams.size === 0 ? null : alarms.set(now + streamEvery, tick);
+  function wake(): void {
+    alarm = streams.size === 0 ? null : alarms.set(clock.now() + streamEvery, tick);
   }
 
   return {
@@ -114,12 +131,12 @@ export function createEventHub(
       const now = clock.now();
       const { newest } = source.ring;
       const state = openStream(lastEventId, source.instance, newest, now);
-      streams.set(sink, { ...state, told: newest });
       sink.write(Buffer.from(opening));
       tell(sink, greet(state), createPage());
+      streams.set(sink, { ...state, told: newest });
       if (alarm === null) {
         liveAt = now + liveEvery;
-        wake(now);
+        wake();
       }
       return () => {
         streams.delete(sink);

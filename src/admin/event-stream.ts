@@ -97,7 +97,7 @@ export function callsEvent(calls: Iterable<RecentCall>, instance: string, newest
   let length = 0;
   for (const call of calls) {
     const text = JSON.stringify(call);
-    length += text.length;
+    length += text.length + 1;
     if (length > mostText && texts.length > 0) break;
     texts.push(text);
   }

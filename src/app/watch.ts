@@ -22,6 +22,7 @@ export function watchApp(
   instance: string,
   read: () => Omit<LiveReadings, 'instance' | 'at' | 'uptime'>,
   ports: Pick<Ports, 'clock' | 'alarms'>,
+  onDefect: (error: unknown) => void,
 ): AdminState {
   const startedAt = ports.clock.now();
   const source = {
@@ -30,5 +31,5 @@ export function watchApp(
     snapshot: () =>
       describeLive({ ...read(), instance, at: nodeWallClock.now(), uptime: ports.clock.now() - startedAt }, state),
   };
-  return { ...state, watch: { ...source, hub: createEventHub(ports, source) } };
+  return { ...state, watch: { ...source, hub: createEventHub(ports, source, onDefect) } };
 }

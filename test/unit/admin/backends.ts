@@ -113,7 +113,7 @@ export class World implements AdminState {
         this.order(`lose ${id}: ${detail}`, id, { connections: 0, link: 'connecting', downSince: this.time }),
     };
     const source = { instance: 'first', ring: this.ring, snapshot: () => this.snapshot() };
-    this.watch = { ...source, hub: createEventHub(createVirtualTime(), source) };
+    this.watch = { ...source, hub: createEventHub(createVirtualTime(), source, () => {}) };
   }
 
   readonly draining = (): boolean => this.isDraining;
