@@ -86,7 +86,10 @@ export const scale = {
       // By number: of rounds cut off by time, the calls in flight at the end would have cost and not count.
       for (const proxy of running) {
         const warm = await warmUp(proxy, loadOf(proxy.name));
-        if (warm !== null && !bench.smoke) counts.set(proxy.name, Math.ceil(warm.rate * bench.seconds));
+        if (warm !== null && !bench.smoke) {
+          const { connections, streams } = loadOf(proxy.name);
+          counts.set(proxy.name, Math.max(Math.ceil(warm.rate * bench.seconds), 5 * connections * streams));
+        }
       }
       // Medians of nine, where the machine counts no instructions.
       const results = await interleave(bench.smoke ? 1 : 9, running, measure);
