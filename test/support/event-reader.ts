@@ -68,6 +68,15 @@ export class EventReader {
     this.response.pause();
   }
 
+  resume(): void {
+    this.response.resume();
+  }
+
+  /** It came to its end, and was not cut off. */
+  get whole(): boolean {
+    return this.response.complete;
+  }
+
   close(): void {
     this.response.destroy();
   }
