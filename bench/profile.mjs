@@ -10,7 +10,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { contenders } from './contenders.mjs';
-import { flameGraph, frameTree, hottest } from './figures/flame.mjs';
+import { flameGraph, frameTree, hottest, withoutStart } from './figures/flame.mjs';
 import { figure, markdown } from './figures/table.mjs';
 import { scratch } from './stage/processes.mjs';
 import { closedLoop, startBackend, startProxy } from './stage/stage.mjs';
@@ -44,7 +44,7 @@ async function main() {
   mkdirSync(out, { recursive: true });
   const kept = path.join(out, 'profile.cpuprofile');
   writeFileSync(kept, readFileSync(path.join(scratch, file)));
-  const tree = frameTree(JSON.parse(readFileSync(kept, 'utf8')));
+  const tree = frameTree(withoutStart(JSON.parse(readFileSync(kept, 'utf8')), proxy.readyAfter * 1000));
   const load = `${figure(rate)} calls/s, ${figure(cpu)} µs of CPU a call while profiled`;
   const picture = path.join(out, 'profile.svg');
   writeFileSync(picture, flameGraph(tree, `hedgerow ${hedgerow.version}: ${load}`));

@@ -17,6 +17,7 @@ export interface Frame {
   children: Map<string, Frame>;
 }
 
+export function withoutStart(profile: CpuProfile, skip: number): CpuProfile;
 export function frameTree(profile: CpuProfile): Frame;
 export function hottest(root: Frame): { name: string; share: number }[];
 export function flameGraph(root: Frame, title: string): string;

@@ -5,7 +5,7 @@ import { xmlText } from './picture.mjs';
 
 const width = 1600;
 const height = 17;
-const head = 56;
+const head = 36;
 /** A part of all samples below which a frame is not drawn: it would be narrower than a pixel. */
 const least = 1 / width;
 
@@ -15,6 +15,20 @@ function nameOf({ functionName, url, lineNumber }) {
   // Paths say where the profile was taken and nothing else.
   const file = url.replace(/^.*\/(dist|node_modules)\//, '$1/').replace(/^file:.*\//, '');
   return file === '' ? name : `${name} ${file}:${lineNumber + 1}`;
+}
+
+/**
+ * The profile without its beginning, in which a program is loaded and compiled.
+ * @param {CpuProfile} profile @param {number} skip µs @returns {CpuProfile}
+ */
+export function withoutStart(profile, skip) {
+  let passed = 0;
+  const first = profile.timeDeltas.findIndex((delta) => {
+    passed += delta;
+    return passed > skip;
+  });
+  const from = first === -1 ? profile.samples.length : first;
+  return { ...profile, samples: profile.samples.slice(from), timeDeltas: profile.timeDeltas.slice(from) };
 }
 
 /**

@@ -2,7 +2,8 @@
 import { figure } from './table.mjs';
 
 const width = 720;
-const labels = 190;
+/** Pixels that a letter takes at most, about. */
+const letter = 7;
 const values = 110;
 const rowHeight = 24;
 const top = 52;
@@ -33,10 +34,11 @@ export function xmlText(text) {
 export function barChart({ title, unit, better, bars, bound }) {
   const drawn = bars.filter(({ spread }) => Number.isFinite(spread.median));
   const most = Math.max(...drawn.map(({ spread }) => spread.high), bound ?? 0, Number.MIN_VALUE);
+  const labels = Math.min(width / 2, Math.max(...bars.map(({ label }) => label.length)) * letter + 16);
   const room = width - labels - values;
   const x = (/** @type {number} */ value) => labels + (Math.max(0, value) / most) * room;
   const height = top + rowHeight * bars.length + 12;
-  const rows = bars.map((bar, i) => row(bar, top + i * rowHeight, x));
+  const rows = bars.map((bar, i) => row(bar, labels, top + i * rowHeight, x));
   const mark = bound === undefined ? '' : `<line class="bound" ${line(x(bound), top - 6, x(bound), height - 8)}/>`;
   const note = `${unit}; ${better} is better${bound === undefined ? '' : `; dashed: ${figure(bound)}`}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
@@ -51,13 +53,13 @@ ${mark}
 `;
 }
 
-/** @param {import('./picture.mjs').Bar} bar @param {number} y @param {(value: number) => number} x */
-function row({ label, spread, ours, missing }, y, x) {
-  const name = `<text x="${labels - 8}" y="${y + 13}" text-anchor="end">${xmlText(label)}</text>`;
+/** @param {import('./picture.mjs').Bar} bar @param {number} labels @param {number} y @param {(value: number) => number} x */
+function row({ label, spread, ours, missing }, labels, y, x) {
+  const name = `<text x="${place(labels - 8)}" y="${y + 13}" text-anchor="end">${xmlText(label)}</text>`;
   if (!Number.isFinite(spread.median))
-    return `${name}<text class="note" x="${labels + 4}" y="${y + 13}">${xmlText(missing ?? 'no figure')}</text>`;
+    return `${name}<text class="note" x="${place(labels + 4)}" y="${y + 13}">${xmlText(missing ?? 'no figure')}</text>`;
   const end = x(spread.median);
-  const bar = `<rect class="${ours ? 'ours' : 'bar'}" x="${labels}" y="${y}" width="${place(end - labels)}" height="18"/>`;
+  const bar = `<rect class="${ours ? 'ours' : 'bar'}" x="${place(labels)}" y="${y}" width="${place(end - labels)}" height="18"/>`;
   const range =
     spread.rounds > 1
       ? `<line class="range" ${line(x(spread.low), y + 9, Math.max(x(spread.high), x(spread.low) + 1), y + 9)}/>`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CpuProfile, flameGraph, frameTree, hottest } from '../../../bench/figures/flame.mjs';
+import { type CpuProfile, flameGraph, frameTree, hottest, withoutStart } from '../../../bench/figures/flame.mjs';
 
 function node(id: number, functionName: string, children: number[] = [], url = ''): CpuProfile['nodes'][number] {
   return { id, callFrame: { functionName, url, lineNumber: 9 }, children };
@@ -28,6 +28,12 @@ describe('the flame graph of the bench', () => {
 
   it('puts children of one name together', () => {
     expect(frameTree(profile).children.get('write')?.self).toBe(60);
+  });
+
+  it('leaves out the time in which the program starts', () => {
+    expect(frameTree(withoutStart(profile, 540)).total).toBe(60);
+    expect(frameTree(withoutStart(profile, 0)).total).toBe(100);
+    expect(frameTree(withoutStart(profile, 1e9)).total).toBe(0);
   });
 
   it('lists where time went by itself, most first', () => {

@@ -36,6 +36,18 @@ describe('the pictures of the bench', () => {
     expect(barChart({ title: 't', unit: 'u', better: 'more', bars: [empty] })).not.toMatch(/NaN|Infinity/);
   });
 
+  it('keeps room for the longest name, within the picture', () => {
+    const label = 'a name that is rather longer than the others';
+    const svg = barChart({
+      title: 't',
+      unit: 'u',
+      better: 'less',
+      bars: [{ label, spread: spread([1]), ours: true }],
+    });
+    const end = /<text x="([\d.]+)" y="\d+" text-anchor="end"/.exec(svg)?.[1];
+    expect(Number(end)).toBeGreaterThan(label.length * 6);
+  });
+
   it('has colours for dark pages', () => {
     expect(chart()).toContain('prefers-color-scheme: dark');
   });
