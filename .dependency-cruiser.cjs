@@ -70,6 +70,28 @@ module.exports = {
       from: { path: '^src/http2/' },
       to: { path: '^src/runtime/', pathNot: '^src/runtime/ports\\.ts$' },
     },
+    {
+      name: 'dashboard-feed',
+      comment:
+        'the page knows what it is fed with, and what it shares with `hedgerow top`; nothing else reaches a browser',
+      severity: 'error',
+      from: { path: '^src/dashboard/' },
+      to: { path: '^src/', pathNot: '^src/(dashboard/|text/words\\.ts$|admin/live(-math)?\\.ts$)' },
+    },
+    {
+      name: 'in-a-browser',
+      comment: 'what runs in a browser imports no node: module, and of packages types alone',
+      severity: 'error',
+      from: { path: '^src/(dashboard/|text/words\\.ts$|admin/live-math\\.ts$)' },
+      to: { dependencyTypes: ['core', 'npm'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'live-is-types',
+      comment: 'what the page is fed with is a shape: no file of it is there for a browser to load',
+      severity: 'error',
+      from: { path: '^src/dashboard/' },
+      to: { path: '^src/admin/live\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
     { name: 'no-orphan', severity: 'error', from: { orphan: true, path: '^src/', pathNot: '^src/main\\.ts$' }, to: {} },
     { name: 'no-test-in-src', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench|scripts)/' } },
     {

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/interop/**', 'test/attack/**'],
+    exclude: ['test/interop/**', 'test/attack/**', 'test/dashboard/**'],
     globalSetup: 'test/support/build-first.ts',
     testTimeout: 20_000,
     hookTimeout: 60_000,

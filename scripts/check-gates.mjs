@@ -20,12 +20,16 @@ const root = process.cwd();
 const copy = mkdtempSync(path.join(os.tmpdir(), 'hedgerow-gates-'));
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 
-const parts = ['src', 'test', 'scripts', 'bench', 'docs', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+const parts = ['src', 'test', 'scripts', 'bench', 'docs', 'package.json'];
 const tools = [
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'tsconfig.dashboard.json',
   'biome.json',
   '.dependency-cruiser.cjs',
   'knip.json',
   'vitest.config.ts',
+  'vitest.dashboard.config.ts',
   'vitest.interop.config.ts',
   'vitest.mutation.config.ts',
   '.gitignore',
@@ -40,6 +44,7 @@ const npx = (/** @type {string[]} */ ...args) => /** @type {const} */ (['npx', [
 const biome = npx('biome', 'check', '--error-on-warnings', 'src');
 const layers = npx('depcruise', 'src', '--output-type', 'err');
 const types = npx('tsc', '-p', 'tsconfig.json');
+const browserTypes = npx('tsc', '-p', 'tsconfig.dashboard.json');
 const unused = npx('knip');
 const files = /** @type {const} */ (['node', ['scripts/check-files.mjs']]);
 const catalogue = /** @type {const} */ (['node', ['scripts/check-catalogue.mjs', 'report.json']]);
@@ -154,6 +159,22 @@ const controls = [
     fault: 'a wrong type',
     plant: { 'src/grpc/planted.ts': "export const planted: number = 'one';\n" },
     says: /TS2322/,
+  },
+  {
+    gate: 'types of the dashboard',
+    run: browserTypes,
+    fault: 'a wrong type',
+    plant: { 'src/dashboard/planted.ts': 'export const planted: string = document.body;\n' },
+    says: /TS2322/,
+  },
+  {
+    gate: 'layers',
+    run: layers,
+    fault: 'the dashboard imports a value where there is a shape alone',
+    plant: {
+      'src/dashboard/planted.ts': "import * as live from '../admin/live.js';\n\nexport const planted = live;\n",
+    },
+    says: /live-is-types/,
   },
   {
     gate: 'layers',

@@ -28,7 +28,7 @@ for (const name of readdirSync(source)) {
   });
   writeFileSync(path.join(target, name.replace(/\.ts$/, '.js')), outputText);
 }
-for (const name of ['index.html', 'style.css', 'icon.svg'])
+for (const name of readdirSync(source).filter((one) => /\.(html|css|svg)$/.test(one)))
   copyFileSync(path.join(source, name), path.join(target, name));
 const uplot = path.join(root, 'node_modules/uplot/dist');
 copyFileSync(path.join(uplot, 'uPlot.iife.min.js'), path.join(target, 'uplot.js'));

@@ -12,16 +12,14 @@ interface Asset {
 const assets: ReadonlyMap<string, Asset> = new Map([
   ['/', { file: 'dashboard/index.html', type: html }],
   ['/troubleshooting', { file: 'dashboard/troubleshooting.html', type: html }],
-  ['/dashboard/style.css', { file: 'dashboard/style.css', type: css }],
-  ['/dashboard/uplot.css', { file: 'dashboard/uplot.css', type: css }],
   ['/dashboard/icon.svg', { file: 'dashboard/icon.svg', type: 'image/svg+xml' }],
   // What the page shares with the rest of the program.
   ['/admin/live-math.js', { file: 'admin/live-math.js', type: script }],
   ['/text/words.js', { file: 'text/words.js', type: script }],
 ]);
 
-/** A module of the page. No dots and slashes: nothing leads out of the folder. */
-const module = /^\/(dashboard\/[a-z][a-z-]*\.js)$/;
+/** A module or a sheet of the page. No further dots and slashes: nothing leads out of the folder. */
+const part = /^\/(dashboard\/[a-z][a-z-]*\.(js|css))$/;
 
 /**
  * The page may load and ask its own host alone, run no script that stands in its text, be framed by nobody, and tells no
@@ -47,8 +45,8 @@ export class Assets {
 
   /** Null: no such path. */
   at(path: string): (() => Promise<Answer>) | null {
-    const file = module.exec(path)?.[1];
-    const asset = assets.get(path) ?? (file === undefined ? null : { file, type: script });
+    const [, file, kind] = part.exec(path) ?? [];
+    const asset = assets.get(path) ?? (file === undefined ? null : { file, type: kind === 'css' ? css : script });
     return asset === null ? null : () => this.answer(asset);
   }
 

@@ -1,6 +1,6 @@
 import type { RecentCall } from '../admin/live.js';
 import { briefly, shortMethod } from '../text/words.js';
-import { clockTime, spokenCall, storyOf, toneOf } from './call-words.js';
+import { clockTime, storyOf, toneOf } from './call-words.js';
 import { element } from './dom.js';
 import { drawWaterfall } from './waterfall-view.js';
 
@@ -9,12 +9,17 @@ export function drawCard(call: RecentCall, onOpen: () => void): HTMLLIElement {
   const method = shortMethod(call.method);
   const head = element('button', {
     class: 'card-head',
-    attributes: { type: 'button', 'aria-haspopup': 'dialog', 'aria-label': spokenCall(call, method) },
+    attributes: { type: 'button', 'aria-haspopup': 'dialog' },
+    // Spaces between: all of it together is the button's name.
     children: [
       element('span', { class: `pill ${toneOf(call)}`, text: call.code }),
+      ' ',
       element('span', { class: 'method', text: method, attributes: { title: call.method } }),
+      ' ',
       element('span', { class: 'total', text: briefly(call.ms) }),
+      ' ',
       element('span', { class: 'story quiet', text: storyOf(call) }),
+      ' ',
       element('span', { class: 'time quiet', text: clockTime(call.started) }),
     ],
   });
@@ -22,7 +27,8 @@ export function drawCard(call: RecentCall, onOpen: () => void): HTMLLIElement {
   return element('li', {
     class: `call ${toneOf(call)}`,
     attributes: { 'data-reason': call.reason, 'data-call': call.call },
-    children: [head, drawWaterfall(call), drawWhy(call)],
+    // A call that was answered has nothing to explain.
+    children: [head, drawWaterfall(call), ...(call.reason === 'ok' ? [] : [drawWhy(call)])],
   });
 }
 

@@ -24,11 +24,6 @@ export function toneOf({ code, reason }: RecentCall): 'good' | 'warn' | 'bad' {
   return reason === 'client_cancelled' ? 'warn' : 'bad';
 }
 
-/** Everything about the call, for a screen reader: one sentence. */
-export function spokenCall(call: RecentCall, method: string): string {
-  return `${method}, ${call.code}, ${briefly(call.ms)}, ${storyOf(call)}. Details`;
-}
-
 /** `12:03:44.120`, of the browser's time zone. */
 export function clockTime(started: number): string {
   const date = new Date(started);

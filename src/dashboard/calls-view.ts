@@ -3,11 +3,10 @@ import { shortMethod } from '../text/words.js';
 import { drawCard } from './call-card.js';
 import { count } from './count.js';
 import { byId, element, setText, typed } from './dom.js';
-import { choicesOf, type Filter, filterOf, hashOf, matches } from './filter.js';
+import { choicesOf, type Filter, filterOf, hashOf, isPlain, matches, newest, noFilter } from './filter.js';
 
-/** Kept in memory, and drawn at a time. */
-const mostKept = 300;
-const mostShown = 40;
+/** Drawn at a time. */
+const mostShown = 30;
 
 export interface CallsView {
   /** Newest first. Those that are there already are passed over. */
@@ -25,6 +24,7 @@ export function createCallsView(onOpen: (call: RecentCall) => void): CallsView {
   const backend = typed('filter-backend', HTMLSelectElement);
   const reason = typed('filter-reason', HTMLSelectElement);
   const text = typed('filter-text', HTMLInputElement);
+  const plain = typed('filter-plain', HTMLInputElement);
   let kept: readonly RecentCall[] = [];
   /** What is shown of: stands still while the list is paused. */
   let frozen: readonly RecentCall[] | null = null;
@@ -32,7 +32,7 @@ export function createCallsView(onOpen: (call: RecentCall) => void): CallsView {
   const cards = new Map<RecentCall, HTMLLIElement>();
 
   function show(): void {
-    const source = frozen ?? kept;
+    const source = (frozen ?? kept).filter((call) => filter.plain || !isPlain(call));
     const found = source.filter((call) => matches(call, filter));
     const wanted = found.slice(0, mostShown);
     const set = new Set(wanted);
@@ -51,7 +51,8 @@ export function createCallsView(onOpen: (call: RecentCall) => void): CallsView {
       if (list.children[index] !== card) list.insertBefore(card, list.children[index] ?? null);
     }
     const hidden = found.length - wanted.length;
-    const waiting = frozen === null ? 0 : kept.filter((call) => !frozen?.includes(call)).length;
+    const before = new Set(frozen ?? kept);
+    const waiting = kept.filter((call) => !before.has(call) && matches(call, filter)).length;
     const parts = [`${count(found.length, 'call')}${found.length === source.length ? '' : ` of ${source.length}`}`];
     if (hidden > 0) parts.push(`the latest ${mostShown} are drawn`);
     if (frozen !== null) parts.push(`paused, ${waiting} new`);
@@ -70,6 +71,7 @@ export function createCallsView(onOpen: (call: RecentCall) => void): CallsView {
     fill(backend, backends, filter.backend, (name) => name);
     fill(reason, reasons, filter.reason, (name) => name);
     if (text.value !== filter.text) text.value = filter.text;
+    plain.checked = filter.plain;
   }
 
   function choose(next: Filter): void {
@@ -80,15 +82,21 @@ export function createCallsView(onOpen: (call: RecentCall) => void): CallsView {
   }
 
   function read(): void {
-    choose({ method: method.value, backend: backend.value, reason: reason.value, text: text.value });
+    choose({
+      method: method.value,
+      backend: backend.value,
+      reason: reason.value,
+      text: text.value,
+      plain: plain.checked,
+    });
   }
 
-  for (const field of [method, backend, reason]) field.addEventListener('change', read);
+  for (const field of [method, backend, reason, plain]) field.addEventListener('change', read);
   text.addEventListener('input', read);
   byId('filter').addEventListener('submit', (event) => event.preventDefault());
   byId('filter').addEventListener('reset', (event) => {
     event.preventDefault();
-    choose(filterOf(''));
+    choose(noFilter);
   });
   window.addEventListener('hashchange', () => choose(filterOf(location.hash)));
   pause.addEventListener('click', () => {
@@ -102,7 +110,7 @@ export function createCallsView(onOpen: (call: RecentCall) => void): CallsView {
   return {
     add(calls) {
       const known = new Set(kept.map(({ seq }) => seq));
-      kept = [...calls.filter(({ seq }) => !known.has(seq)), ...kept].slice(0, mostKept);
+      kept = newest([...calls.filter(({ seq }) => !known.has(seq)), ...kept]);
       offer();
       show();
     },

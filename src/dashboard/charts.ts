@@ -50,7 +50,7 @@ const charts: readonly Chart[] = [
     lines: [
       { label: 'p50', of: (point) => point.p50, color: '--line-3' },
       { label: 'p99', of: (point) => point.p99, color: '--line-1' },
-      { label: 'hedged, p99 if not', of: (point) => point.firstP99, color: '--line-2', dashed: true },
+      { label: 'p99 unhedged', of: (point) => point.firstP99, color: '--line-2', dashed: true },
     ],
     words: briefly,
     least: [0, 10],

@@ -2,7 +2,7 @@ import type { RecentCall } from '../admin/live.js';
 import { shortMethod } from '../text/words.js';
 import { drawWhy } from './call-card.js';
 import { fieldsOf, jsonOf, toneOf } from './call-words.js';
-import { element, typed } from './dom.js';
+import { element, scrollable, typed } from './dom.js';
 import { drawWaterfall } from './waterfall-view.js';
 
 /** Shows all of one call. The dialog gives the focus back to where it was when it is closed, as the browser does by itself. */
@@ -67,16 +67,18 @@ function drawAttempts({ attempts }: RecentCall): HTMLElement {
   );
   const table = element('table', {
     class: 'grid',
+    attributes: { 'aria-label': 'Attempts' },
     children: [
       element('thead', { children: [element('tr', { children: head })] }),
       element('tbody', { children: rows }),
     ],
   });
-  return element('div', {
+  const frame = element('div', {
     class: 'scroll',
-    attributes: { role: 'region', 'aria-label': 'Attempts', tabindex: '0' },
     children: [table],
   });
+  scrollable(frame);
+  return frame;
 }
 
 /** Resolves to what became of it, in words. */

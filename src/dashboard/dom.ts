@@ -34,6 +34,19 @@ export function setText(target: HTMLElement, text: string): void {
   if (target.textContent !== text) target.textContent = text;
 }
 
+const scrollers = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const wide = target.scrollWidth > target.clientWidth;
+    if (wide) target.setAttribute('tabindex', '0');
+    else target.removeAttribute('tabindex');
+  }
+});
+
+/** What is wider than its place is scrolled with the keyboard too; what is not is no stop on the way. */
+export function scrollable(target: Element): void {
+  scrollers.observe(target);
+}
+
 /** Places an element along an axis, by CSSOM: the page's policy permits no style attributes in markup. Shares, 0 to 1. */
 export function place(target: HTMLElement, from: number, length: number): void {
   target.style.setProperty('left', `${(from * 100).toFixed(3)}%`);

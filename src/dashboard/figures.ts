@@ -9,7 +9,7 @@ import {
   successShare,
   successShareWithout,
 } from '../admin/live-math.js';
-import { amount, briefly, span } from '../text/words.js';
+import { amount, briefly, shortMethod, span } from '../text/words.js';
 import { count } from './count.js';
 
 /* What the page says in figures. Pure. */
@@ -132,7 +132,9 @@ function causeOf({ at, ms, result, code }: Attempt, next: Attempt): string {
 
 /** One row of the table of methods. */
 export interface MethodRow {
+  /** As the metrics have it, and short. */
   readonly method: string;
+  readonly name: string;
   readonly calls: string;
   readonly success: string;
   readonly successWithout: string;
@@ -151,6 +153,7 @@ export function methodRows({ methods }: LiveSnapshot, previous: LiveSnapshot | n
     return [
       {
         method: now.method,
+        name: shortMethod(`/${now.method}`).replace(/^\//, ''),
         calls: amount(ended),
         success: percent(of('ok') / ended),
         successWithout: percent(Math.max(0, of('ok') - of('saved')) / ended),

@@ -9,24 +9,53 @@ export interface Filter {
   readonly reason: string;
   /** Anywhere in the call's id, method, backends, status, messages and explanation, whatever the case. */
   readonly text: string;
+  /** Those too that were answered at the first attempt, of which the proxy keeps a sample. */
+  readonly plain: boolean;
 }
 
-export const noFilter: Filter = { method: '', backend: '', reason: '', text: '' };
+export const noFilter: Filter = { method: '', backend: '', reason: '', text: '', plain: false };
 
 /** Of the URL's hash, as `#method=…&reason=…`; keys that are not known are passed over. */
 export function filterOf(hash: string): Filter {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
   const of = (key: keyof Filter): string => given.get(key) ?? '';
-  return { method: of('method'), backend: of('backend'), reason: of('reason'), text: of('text') };
+  const plain = of('plain') === 'yes';
+  return { method: of('method'), backend: of('backend'), reason: of('reason'), text: of('text'), plain };
 }
 
 /** Empty where nothing is filtered. */
-export function hashOf({ method, backend, reason, text }: Filter): string {
-  const fields = Object.entries({ method, backend, reason, text }).filter(([, value]) => value !== '');
+export function hashOf({ method, backend, reason, text, plain }: Filter): string {
+  const fields = Object.entries({ method, backend, reason, text, plain: plain ? 'yes' : '' }).filter(
+    ([, value]) => value !== '',
+  );
   return fields.length === 0 ? '' : `#${new URLSearchParams(fields)}`;
 }
 
-export function matches(call: RecentCall, { method, backend, reason, text }: Filter): boolean {
+/** It was answered at the first attempt: nothing to tell. */
+export function isPlain({ code, attempts }: RecentCall): boolean {
+  return code === 'OK' && attempts.length <= 1;
+}
+
+/** How many of each kind are kept: a sample of plain calls pushes no notable one out. */
+const mostNotable = 300;
+const mostPlain = 60;
+
+/** What is kept of them. Newest first. */
+export function newest(calls: readonly RecentCall[]): readonly RecentCall[] {
+  let notable = 0;
+  let plain = 0;
+  return calls.filter((call) => {
+    if (!isPlain(call)) {
+      notable += 1;
+      return notable <= mostNotable;
+    }
+    plain += 1;
+    return plain <= mostPlain;
+  });
+}
+
+export function matches(call: RecentCall, { method, backend, reason, text, plain }: Filter): boolean {
+  if (!plain && isPlain(call)) return false;
   if (method !== '' && call.method !== method) return false;
   if (reason !== '' && call.reason !== reason) return false;
   if (backend !== '' && !call.attempts.some((attempt) => attempt.backend === backend)) return false;

@@ -6,7 +6,7 @@ import { type Banner, bannersOf } from './banners.js';
 import { createCallsView } from './calls-view.js';
 import { createCharts } from './charts.js';
 import { openDetail } from './detail-view.js';
-import { byId, element, setText } from './dom.js';
+import { byId, element, scrollable, setText } from './dom.js';
 import { causesOf, endsOf, type Figure, feltOf, methodRows, periodWords } from './figures.js';
 import { showRows } from './grid.js';
 import { baseOf, type History, remember } from './history.js';
@@ -65,7 +65,10 @@ function showSnapshot(snapshot: LiveSnapshot): void {
   showMethods(snapshot, base);
   const { version, instance, uptime_ms, config } = snapshot;
   setText(byId('version'), version);
-  setText(byId('run'), `config ${config.version} · run ${instance} · up ${span(uptime_ms)}`);
+  setText(
+    byId('run'),
+    `${config.version === '' ? '' : `config ${config.version} · `}run ${instance} · up ${span(uptime_ms)}`,
+  );
 }
 
 function figure(id: string, { value, note }: Figure): void {
@@ -104,7 +107,7 @@ function showBackends(snapshot: LiveSnapshot): void {
 
 function showMethods(snapshot: LiveSnapshot, base: LiveSnapshot | null): void {
   const rows = methodRows(snapshot, base).map((row) => [
-    { text: shortMethod(row.method), title: row.method },
+    { text: row.name, title: row.method },
     { text: row.calls, class: 'number' },
     { text: row.success, class: 'number' },
     { text: row.successWithout, class: 'number' },
@@ -157,6 +160,7 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
   event.preventDefault();
   byId('calls').focus();
 });
+for (const frame of document.querySelectorAll('.scroll')) scrollable(frame);
 showTheme();
 showCauses();
 follow({
