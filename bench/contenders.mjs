@@ -77,7 +77,7 @@ function script(program, name, version) {
 
 /** Envoy's own binary: as named, as bench/peers/install-envoy.sh fetches it, or as installed. */
 function envoyBinary() {
-  const fetched = path.join(here, 'out/envoy/envoy');
+  const fetched = path.join(root, '.ci/cache/envoy/envoy');
   return process.env.ENVOY ?? (existsSync(fetched) ? fetched : 'envoy');
 }
 

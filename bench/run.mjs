@@ -108,6 +108,7 @@ async function main() {
     `Client: ${h2loadVersion === null ? 'our own, h2load is not installed' : `h2load ${h2loadVersion}`}. ${versions(bench.contenders)}.  `,
     'CPU is the kernel’s account of the proxy’s process, all threads. Client and backend stand on the same machine: compare within one run only.',
   ];
+  if (smoke) facts.push('', 'A smoke run, of a few calls a row: its figures mean nothing.');
   for (const fact of facts) say(fact.trim());
 
   /** @type {import('./stage/section.mjs').Section[]} */

@@ -57,7 +57,10 @@ function bounded(value) {
  */
 export function against(measure, bound, results, { ours, theirs }, of, words = {}) {
   const [a, b] = [ours, theirs].map((name) => (results.get(name) ?? []).map(of));
-  return verdict(measure, bound, ratios(a ?? [], b ?? []), { ...words, absent: `${theirs} is not here` });
+  return verdict(measure, bound, ratios(a ?? [], b ?? []), {
+    ...words,
+    absent: b?.length === 0 ? `${theirs} is not here` : 'no figure',
+  });
 }
 
 /**
