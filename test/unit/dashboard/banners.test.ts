@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { bannersOf } from '../../../src/dashboard/banners.js';
+import { backendRow, snapshot } from './live.js';
+
+test('a proxy that is well has none', () => {
+  expect(bannersOf(snapshot(), true)).toEqual([]);
+});
+
+test('a lost connection is told, with what is on the page', () => {
+  expect(bannersOf(null, false)).toMatchObject([{ id: 'lost', text: 'Connection lost, trying again.' }]);
+  expect(bannersOf(snapshot(), false)).toMatchObject([
+    { id: 'lost', tone: 'bad', text: 'Connection lost, trying again. What you see is how it was.' },
+  ]);
+});
+
+test('draining, a config that was not taken, and every parked backend', () => {
+  const parked = { state: 'parked', parked_for_ms: 90_000, why: null } as const;
+  const banners = bannersOf(
+    snapshot({
+      draining: true,
+      in_flight: 1,
+      config: { path: null, version: '4c7d', rejected: true },
+      backends: [
+        backendRow(),
+        backendRow({ name: 'elm', ...parked }),
+        backendRow({ name: 'ash', ...parked, parked_for_ms: null, why: 'parked by hand' }),
+      ],
+    }),
+    true,
+  );
+  expect(banners.map(({ id, text }) => [id, text])).toEqual([
+    ['draining', 'The proxy is draining: 1 call left.'],
+    [
+      'rejected',
+      'The service config has changed and was not taken: it is not valid. Version 4c7d stays in force; /config tells what is wrong.',
+    ],
+    ['parked', 'Parked: elm for 1 min 30 s; ash until unparked (parked by hand).'],
+  ]);
+});
