@@ -304,7 +304,7 @@ export const settingTable = {
     'Admin HTTP and control',
     listenAddressOrOff,
     'off',
-    'Where the gRPC control services are: registry and health.',
+    'Where the gRPC control services are: registry, health, reflection and channelz.',
   ),
 
   logLevel: one(

@@ -4,7 +4,7 @@ const { FileDescriptorProto } = descriptor;
 
 /*
  * proto-loader's descriptors have one file for a package, say of no file which others it needs, name types by less than their
- * full names, and end ranges of reserved numbers one too early. Clients that link descriptors, as grpcurl does, refuse such
+ * full names, call the entries of maps by a name of their own, and end ranges of reserved numbers one too early. Clients that link descriptors, as grpcurl does, refuse such
  * files.
  */
 
@@ -15,7 +15,9 @@ export function completeFiles(encoded: readonly Uint8Array[]): Buffer[] {
   for (const bytes of encoded) {
     const file = FileDescriptorProto.decode(bytes) as IFileDescriptorProto;
     const { name = '' } = file;
-    if (!files.has(name)) files.set(name, file);
+    if (files.has(name)) continue;
+    for (const type of file.messageType ?? []) nameEntries(type);
+    files.set(name, file);
   }
   const homes = new Map<string, string>();
   for (const [name, file] of files) for (const type of typesOf(file)) homes.set(type, name);
@@ -54,6 +56,18 @@ function complete(name: string, file: IFileDescriptorProto, homes: ReadonlyMap<s
     }
   }
   file.dependency = [...dependencies];
+}
+
+/** The entry of a map `some_names` is `SomeNamesEntry`: a rule of descriptor.proto, by which clients know a map. */
+function nameEntries({ field = [], nestedType = [] }: IDescriptorProto): void {
+  for (const nested of nestedType) {
+    nameEntries(nested);
+    const map = nested.options?.mapEntry === true ? field.find(({ typeName }) => typeName === nested.name) : undefined;
+    if (map === undefined) continue;
+    const words = (map.name ?? '').split('_').filter((word) => word !== '');
+    nested.name = `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Entry`;
+    map.typeName = nested.name;
+  }
 }
 
 function nearest(type: string, scope: string, homes: ReadonlyMap<string, string>): string {

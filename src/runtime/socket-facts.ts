@@ -40,9 +40,15 @@ function addressOf(host: string | undefined, port: number | undefined): SocketAd
 
 function tlsFacts(socket: tls.TLSSocket): TlsFacts {
   const { standardName } = socket.getCipher();
+  // Not getPeerX509Certificate: on a client's socket Node 20 gives it once, and then no certificate by any call.
   return {
     cipher: standardName,
-    local: socket.getX509Certificate()?.raw ?? null,
-    remote: socket.getPeerX509Certificate()?.raw ?? null,
+    local: rawOf(socket.getCertificate()),
+    remote: rawOf(socket.getPeerCertificate()),
   };
+}
+
+/** Null where there is none, for which Node has null, or an object without properties. */
+function rawOf(certificate: object | null): Uint8Array | null {
+  return certificate !== null && 'raw' in certificate && certificate.raw instanceof Uint8Array ? certificate.raw : null;
 }

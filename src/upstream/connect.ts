@@ -175,7 +175,13 @@ class SocketLink implements Link {
 
   view(): LinkView | null {
     const { binding, socket } = this;
-    return binding === null ? null : { traffic: binding.traffic, socket: socketFacts(socket) };
+    if (binding === null) return null;
+    return {
+      traffic: binding.traffic,
+      get socket() {
+        return socketFacts(socket);
+      },
+    };
   }
 
   readOn(): boolean {

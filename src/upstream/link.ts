@@ -19,6 +19,7 @@ export interface LinkEvents {
 /** What a connection tells of itself to whoever looks. */
 export interface LinkView {
   readonly traffic: ConnectionTraffic;
+  /** Read when asked for. */
   readonly socket: SocketFacts;
 }
 
@@ -28,7 +29,7 @@ export interface Link {
   readonly stage: 'a TCP connection' | 'the TLS handshake' | 'HTTP/2 SETTINGS';
   /** When bytes last came on it (clock ms). */
   readonly lastReadAt: number;
-  /** Read anew each time; null before HTTP/2 is spoken. */
+  /** Null before HTTP/2 is spoken. */
   view(): LinkView | null;
   /** See SocketBinding.readOn. */
   readOn(): boolean;

@@ -73,6 +73,16 @@ export function viewsOf(slots: readonly Slot[]): ConnectionView[] {
   return slots.flatMap(({ phase, connection, link, generation, watch }) => {
     const view = phase === 'up' || phase === 'retired' ? link.view() : null;
     if (connection === null || view === null) return [];
-    return [{ ...view, connection, generation, keepalives: watch?.sent ?? 0 }];
+    return [
+      {
+        traffic: view.traffic,
+        get socket() {
+          return view.socket;
+        },
+        connection,
+        generation,
+        keepalives: watch?.sent ?? 0,
+      },
+    ];
   });
 }

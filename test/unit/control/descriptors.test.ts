@@ -44,6 +44,26 @@ describe('descriptors for clients that link them', () => {
     expect(files[0]?.messageType?.map(({ name }) => name)).toEqual(before[0]?.messageType?.map(({ name }) => name));
   });
 
+  it('CTL-01: the entries of maps have the names that make them maps', () => {
+    const encoded = encode({
+      name: 'a.proto',
+      package: 'p',
+      messageType: [
+        {
+          name: 'A',
+          field: [{ name: 'some_names', number: 1, label: 3, type: 11, typeName: 'Some_names' }],
+          nestedType: [
+            { name: 'Some_names', field: [{ name: 'key', number: 1, type: 9 }], options: { mapEntry: true } },
+            { name: 'Other', field: [{ name: 'key', number: 1, type: 9 }] },
+          ],
+        },
+      ],
+    });
+    const [type] = completeFiles([encoded]).map(decode)[0]?.messageType ?? [];
+    expect(type?.field).toMatchObject([{ name: 'some_names', typeName: '.p.A.SomeNamesEntry' }]);
+    expect(type?.nestedType?.map(({ name }) => name)).toEqual(['SomeNamesEntry', 'Other']);
+  });
+
   it('CTL-01: a file that comes twice is told once; a file without a package, and nested enums, are found', () => {
     const bare = encode({
       name: 'bare.proto',
