@@ -7,7 +7,7 @@ import type { BackendRow } from './backend-state.js';
  * takes differences over a span of its own, and begins anew when `instance` changes.
  */
 
-export type { LiveCalls, LiveHistogram, LiveMethod } from '../proxy/live-numbers.js';
+export type { LiveCalls, LiveHistogram } from '../proxy/live-numbers.js';
 
 /** The token bucket (A6, Throttling). Tokens, to a thousandth. */
 export interface LiveThrottle {
