@@ -1,4 +1,5 @@
 import type { Pushback } from '../grpc/attempt-facts.js';
+import { helpFor } from '../grpc/remedies.js';
 import { statusName } from '../grpc/status.js';
 import type { CallEvent, Decision, Plan } from '../policy/types.js';
 import type { AttemptRun, TimelineEntry } from '../sim/run-call.js';
@@ -13,10 +14,10 @@ export function explainAsJson(explanation: Explanation, file: string): object {
   return {
     file,
     method: path,
-    entry: by === null ? null : entryOf(by),
-    passed_over: passedOver.map(entryOf),
+    entry: by === null ? null : entryAsJson(by),
+    passed_over: passedOver.map(entryAsJson),
     notes,
-    policy: planOf(policy.plan),
+    policy: planAsJson(policy.plan),
     timeout_ms: policy.timeout,
     wait_for_ready: policy.waitForReady,
     max_request_message_bytes: policy.maxRequestMessageBytes,
@@ -36,13 +37,15 @@ export function explainAsJson(explanation: Explanation, file: string): object {
   };
 }
 
-function entryOf({ entry, line, column, name }: FittingEntry): object {
+/** An entry of methodConfig, with its place. */
+export function entryAsJson({ entry, line, column, name }: FittingEntry): object {
   const service = name.kind === 'all' ? null : name.service;
   const method = name.kind === 'method' ? name.method : null;
   return { index: entry.index, line, column, fits: name.kind, name: { service, method } };
 }
 
-function planOf(plan: Plan): object {
+/** A plan in the words of the service config. */
+export function planAsJson(plan: Plan): object {
   switch (plan.kind) {
     case 'none':
       return { kind: 'none' };
@@ -93,7 +96,13 @@ function timelineOf({ script, draw, run, unscripted }: Timeline): object {
     result:
       result === null
         ? null
-        : { at_ms: tidy(result.at), code: statusName(result.code), attempt: result.attempt, reason: result.reason },
+        : {
+            at_ms: tidy(result.at),
+            code: statusName(result.code),
+            attempt: result.attempt,
+            reason: result.reason,
+            help: helpFor(result.reason),
+          },
   };
 }
 

@@ -5,7 +5,7 @@ import { duration, integer } from '../config/setting-kinds.js';
 import { parseScript } from '../sim/script.js';
 import type { ExplainOptions } from './explain.js';
 import type { Draw } from './explanation.js';
-import type { MethodPath } from './governing-entry.js';
+import { readOperands } from './method-path.js';
 import { attempts, type CommandFlag, type Options, readAttemptsLimit, shapesOf } from './options.js';
 
 const json: CommandFlag = { name: 'json', metavar: null, help: 'Print one JSON object.' };
@@ -37,19 +37,14 @@ const seed: CommandFlag = {
 
 export const explainFlags: readonly CommandFlag[] = [script, deadline, tokens, random, seed, json, attempts];
 
-const synopsis = 'write hedgerow explain FILE /pkg.Service/Method';
-
 /** `explain FILE /pkg.Service/Method [flags]` */
 export function readExplainOptions(argv: readonly string[]): Options<ExplainOptions & { readonly file: string }> {
   const read = readFlags(argv, shapesOf(explainFlags));
   if (!read.ok) return read;
   const { values, positionals } = read.flags;
-  const [file, method, stray] = positionals;
-  if (file === undefined || file === '') return wrong(`no file; ${synopsis}`);
-  if (method === undefined) return wrong(`no method; ${synopsis}`);
-  if (stray !== undefined) return wrong(`one method at a time; ${quote(stray)} is a second one`);
-  const path = readMethod(method);
-  if (path === null) return wrong(`${quote(method)} is no method's path; ${suggestion(method)}`);
+  const operands = readOperands(positionals, 'explain');
+  if (!operands.ok) return operands;
+  const { file, method } = operands.value;
 
   const last = (flag: CommandFlag): string | null => values.get(flag.name)?.at(-1) ?? null;
   const limit = readAttemptsLimit(last(attempts));
@@ -68,7 +63,7 @@ export function readExplainOptions(argv: readonly string[]): Options<ExplainOpti
     ok: true,
     options: {
       file,
-      method: path,
+      method,
       json: values.has(json.name),
       script: parsed === null || scriptText === null ? null : { text: scriptText, script: parsed.value },
       deadline: time?.value ?? null,
@@ -77,18 +72,6 @@ export function readExplainOptions(argv: readonly string[]): Options<ExplainOpti
       maxAttemptsLimit: limit.options,
     },
   };
-}
-
-/** Split at the last slash, as a `:path` is (CFG-26). */
-function readMethod(text: string): MethodPath | null {
-  const [, service, method] = /^\/(.+)\/([^/]*)$/s.exec(text) ?? [];
-  return service === undefined || method === undefined || /\s/.test(text) ? null : { service, method };
-}
-
-function suggestion(text: string): string {
-  const [, service, method] = /^\/?([\w.]+)[/.](\w+)$/.exec(text) ?? [];
-  const meant = service === undefined || method === undefined ? null : `/${service}/${method}`;
-  return meant === null || meant === text ? 'write /pkg.Service/Method' : `write ${meant}`;
 }
 
 /** In thousandths; digits past the third decimal are cut, as those of tokenRatio are. */

@@ -1,4 +1,5 @@
 import { printable } from '../config/quote.js';
+import type { ServiceConfig } from '../config/service-config.js';
 import { explainAsJson } from './explain-json.js';
 import { explainInWords } from './explain-text.js';
 import { explainMethod, type Question } from './explanation.js';
@@ -16,11 +17,8 @@ export type ExplainResult =
 
 /** `hedgerow explain`: what the text of a service config means for one method. */
 export function explain(text: string, fileName: string, options: ExplainOptions): ExplainResult {
-  const judged = judgeText(fileName, text, options.maxAttemptsLimit);
-  if (!judged.ok) {
-    const hint = judged.problem.includes('hedgerow check ') ? '' : `; more: hedgerow check ${printable(fileName)}`;
-    return { ok: false, problem: `${judged.problem}${hint}`, exitCode: 1 };
-  }
+  const judged = judgeConfig(text, fileName, options.maxAttemptsLimit);
+  if (!judged.ok) return judged;
   const problem = tokensProblem(judged.config.throttling?.maxMilliTokens ?? null, fileName, options.milliTokens);
   if (problem !== null) return { ok: false, problem, exitCode: 2 };
   const explanation = explainMethod(judged.config, text, options);
@@ -28,6 +26,18 @@ export function explain(text: string, fileName: string, options: ExplainOptions)
     ? `${JSON.stringify(explainAsJson(explanation, fileName), null, 2)}\n`
     : explainInWords(explanation, fileName);
   return { ok: true, stdout };
+}
+
+/** The service config, or its first error and where to find the others. */
+export function judgeConfig(
+  text: string,
+  fileName: string,
+  maxAttemptsLimit: number,
+): { readonly ok: true; readonly config: ServiceConfig } | Extract<ExplainResult, { ok: false }> {
+  const judged = judgeText(fileName, text, maxAttemptsLimit);
+  if (judged.ok) return judged;
+  const hint = judged.problem.includes('hedgerow check ') ? '' : `; more: hedgerow check ${printable(fileName)}`;
+  return { ok: false, problem: `${judged.problem}${hint}`, exitCode: 1 };
 }
 
 function tokensProblem(max: number | null, fileName: string, milliTokens: number | null): string | null {

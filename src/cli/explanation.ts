@@ -89,12 +89,14 @@ export function explainMethod(config: ServiceConfig, text: string, question: Que
   }
 }
 
-function earlier(a: Millis | null, b: Millis | null): Millis | null {
+/** Null is no deadline. */
+export function earlier(a: Millis | null, b: Millis | null): Millis | null {
   if (a === null || b === null) return a ?? b;
   return millis(Math.min(a, b));
 }
 
-function notesOn(config: ServiceConfig, { policy, by, near }: Governing): string[] {
+/** What of the file does not come to be, a sentence each. */
+export function notesOn(config: ServiceConfig, { policy, by, near }: Governing): string[] {
   const notes = [...near];
   const written = by?.entry.policy;
   if (written === undefined || written.kind === 'none') return notes;

@@ -2,9 +2,10 @@ import { type Setting, settingGroups } from '../config/setting.js';
 import { flagOf, settingKeys, settingTable } from '../config/settings.js';
 import { explainFlags } from './explain-options.js';
 import { type CommandFlag, checkFlags, demoFlags } from './options.js';
+import { simulateFlags } from './simulate-options.js';
 import { topFlags } from './top-options.js';
 
-export const commands = ['serve', 'top', 'check', 'explain', 'demo'] as const;
+export const commands = ['serve', 'top', 'check', 'explain', 'simulate', 'demo'] as const;
 export type Command = (typeof commands)[number];
 
 const about: Readonly<Record<Command, string>> = {
@@ -12,6 +13,7 @@ const about: Readonly<Record<Command, string>> = {
   top: 'Watch a proxy that runs: calls, what retries and hedges do, backends, the latest failures.',
   check: 'Validate a gRPC service config.',
   explain: 'Tell what a gRPC service config does for one method, and why.',
+  simulate: 'Tell what a policy would do to success, times and load: with and without it, on virtual time.',
   demo: 'Watch retries and hedges work: backends with faults, the proxy and a client, all on this machine.',
 };
 
@@ -98,6 +100,7 @@ function sections(command: Command | null, width: number): string[] {
           '  hedgerow demo --calls 12',
           '  hedgerow check service-config.json',
           '  hedgerow explain service-config.json /pkg.Service/Method --script 14@10ms,0@20ms',
+          '  hedgerow simulate service-config.json /shop.Cart/Add --outage 30s-60s',
           '  hedgerow serve --backend b1=127.0.0.1:50052 --backend b2=127.0.0.1:50053',
         ].join('\n'),
       ];
@@ -190,6 +193,32 @@ function sections(command: Command | null, width: number): string[] {
           '  hedgerow explain service-config.json /shop.Cart/Add',
           '  hedgerow explain service-config.json /shop.Cart/Add --script 14@10ms,14@5ms:pushback=50,0@20ms',
           '  hedgerow explain service-config.json /shop.Cart/Add --script silent,0@20ms:headers=5ms --deadline 2s',
+        ].join('\n'),
+      ];
+    case 'simulate':
+      return [
+        about.simulate,
+        'Usage: hedgerow simulate FILE /pkg.Service/Method [flags]',
+        paragraph(
+          'Makes the same calls twice, with the policy and without, against a model of the backends. Retries, hedges, ' +
+            'throttle, load balancing and health are the code that the proxy runs. In brackets: the default; the range. ' +
+            'Exit code 0: simulated; 1: the config is invalid; 2: wrong usage, or the file cannot be read.',
+          width,
+        ),
+        commandRows(simulateFlags, width),
+        [
+          'Distributions, alone or mixed: 99%:20ms,1%:1s',
+          row('20ms, constant(20ms)', 'Always that.', width),
+          row('uniform(10ms,30ms)', 'Even between two times.', width),
+          row('exponential(mean=20ms)', 'Few long ones, many short ones.', width),
+          row('lognormal(median=T,p99=T)', 'As most services have it.', width),
+          row('percentiles(p50=T,p99=T,…)', 'Through what was measured; min= and max= bound it.', width),
+        ].join('\n'),
+        [
+          'Examples',
+          '  hedgerow simulate service-config.json /shop.Cart/Add',
+          '  hedgerow simulate service-config.json /shop.Cart/Add --latency 99%:20ms,1%:1s --failures none',
+          '  hedgerow simulate service-config.json /shop.Cart/Add --outage 30s-60s --capacity 20 --deadline 1s',
         ].join('\n'),
       ];
     case 'demo':

@@ -3,11 +3,13 @@ import { quote } from '../config/quote.js';
 import { readSettings, type SettingOrigins, settingsFile } from '../config/read-settings.js';
 import type { Settings } from '../config/settings.js';
 import { check } from './check.js';
-import { explain } from './explain.js';
+import { type ExplainResult, explain } from './explain.js';
 import { readExplainOptions } from './explain-options.js';
 import { fileProblem } from './file-problem.js';
 import { type Command, commands, help } from './help.js';
-import { type DemoOptions, readCheckOptions, readDemoOptions } from './options.js';
+import { type DemoOptions, type Options, readCheckOptions, readDemoOptions } from './options.js';
+import { simulate } from './simulate.js';
+import { readSimulateOptions } from './simulate-options.js';
 import { readTopOptions, type TopOptions } from './top-options.js';
 
 /** The outside, as the command line sees it. */
@@ -65,7 +67,9 @@ export async function run(argv: readonly string[], io: Io, runners: Runners): Pr
     case 'check':
       return runCheck(rest, io);
     case 'explain':
-      return runExplain(rest, io);
+      return runOnFile(rest, io, command, readExplainOptions, explain);
+    case 'simulate':
+      return runOnFile(rest, io, command, readSimulateOptions, simulate);
     case 'demo': {
       const read = readDemoOptions(rest);
       return read.ok ? runners.demo(read.options) : fail(io, command, read.problem);
@@ -110,22 +114,29 @@ async function runCheck(argv: readonly string[], io: Io): Promise<number> {
   return exitCode;
 }
 
-async function runExplain(argv: readonly string[], io: Io): Promise<number> {
-  const read = readExplainOptions(argv);
-  if (!read.ok) return fail(io, 'explain', read.problem);
-  const { file, ...options } = read.options;
+/** A command that asks a question of a service config. */
+async function runOnFile<Asked extends object>(
+  argv: readonly string[],
+  io: Io,
+  command: Command,
+  readOptions: (argv: readonly string[]) => Options<Asked & { readonly file: string }>,
+  answer: (text: string, fileName: string, options: Asked) => ExplainResult,
+): Promise<number> {
+  const read = readOptions(argv);
+  if (!read.ok) return fail(io, command, read.problem);
+  const { file } = read.options;
   let text: string;
   try {
     text = await io.readFile(file);
   } catch (error) {
-    return fail(io, 'explain', fileProblem(file, error));
+    return fail(io, command, fileProblem(file, error));
   }
-  const result = explain(text, file, options);
+  const result = answer(text, file, read.options);
   if (result.ok) {
     io.stdout(result.stdout);
     return 0;
   }
-  fail(io, 'explain', result.problem);
+  fail(io, command, result.problem);
   return result.exitCode;
 }
 

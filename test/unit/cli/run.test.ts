@@ -65,7 +65,7 @@ describe('the command', () => {
 
   it.each([
     [['chek'], 'hedgerow: unknown command "chek"; did you mean check?\n'],
-    [['zzzzzzzz'], 'hedgerow: unknown command "zzzzzzzz"; commands are serve, top, check, explain, demo\n'],
+    [['zzzzzzzz'], 'hedgerow: unknown command "zzzzzzzz"; commands are serve, top, check, explain, simulate, demo\n'],
     [['--verson'], 'hedgerow: unknown flag "--verson"; did you mean --version?\n'],
     [['help', 'chek'], 'hedgerow: unknown command "chek"; did you mean check?\n'],
   ])('%j is one line on stderr, and exit 2', async (argv, line) => {
