@@ -1,6 +1,6 @@
 /**
  * hedgerow without telemetry, for the bench alone: the same proxy from the same parts, nothing counted and no line logged but
- * the one that says it is ready. `node hedgerow-bare.mjs serve FLAGS`.
+ * the one that says it is ready. To be kept in step with src/main.ts: the bench fails where it does not start. `node hedgerow-bare.mjs serve FLAGS`.
  */
 import { networkInterfaces } from 'node:os';
 import { run } from '../../dist/cli/run.js';
@@ -12,7 +12,13 @@ import { readText } from '../../dist/runtime/read-text.js';
 import { nodeTurn } from '../../dist/runtime/turn.js';
 import { nodeStamp, readAgain, watchFile } from '../../dist/runtime/watch-file.js';
 
-const ports = { clock: nodeClock, random: nodeRandom, alarms: createNodeAlarms(), turn: nodeTurn };
+const ports = {
+  clock: nodeClock,
+  random: nodeRandom,
+  alarms: createNodeAlarms(),
+  turn: nodeTurn,
+  readAsset: () => Promise.reject(new Error('the bare proxy has no dashboard')),
+};
 const stderr = (/** @type {string} */ text) => process.stderr.write(text);
 const nothing = () => {};
 
@@ -27,6 +33,7 @@ const log = {
   info: nothing,
   warn: nothing,
   tell: nothing,
+  tracing: null,
 };
 
 const io = {
@@ -40,13 +47,14 @@ const io = {
 };
 
 process.exitCode = await run(process.argv.slice(2), io, {
-  serve: (settings, notes) =>
-    serve(settings, notes, {
+  serve: (...given) =>
+    serve(...given, {
       readFile: readText,
       readAgain,
       watch: (path, onChange) => watchFile(path, { ...ports, stampOf: nodeStamp }, onChange),
       stderr,
       ports: { ...ports, localAddresses: io.localAddresses },
+      wallNow: Date.now,
       log,
       terminated: new Promise((resolve) => process.once('SIGTERM', resolve)),
       onHangup: nothing,

@@ -12,7 +12,8 @@ export const telemetry = {
   what: 'metrics and the default log against neither, CPU',
   async run(bench) {
     const backend = await startBackend();
-    const { running, end } = await sideBySide(bench, ['hedgerow', 'bare'], backend.ports);
+    const { running, absent, end } = await sideBySide(bench, ['hedgerow', 'bare'], backend.ports);
+    for (const { name, why } of absent) throw new Error(`${name}: ${why}`);
     const results = await busyRounds(bench, running, shape);
     await end();
     await backend.process.end();
