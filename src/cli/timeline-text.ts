@@ -1,6 +1,7 @@
 import { printable } from '../config/quote.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import { reasonInWords } from '../grpc/reason-words.js';
+import { helpFor } from '../grpc/remedies.js';
 import { Status, statusName } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
 import type { CallEvent, CancelCause, CommitCause, Decision } from '../policy/types.js';
@@ -175,10 +176,12 @@ function cancelWords(why: CancelCause, { commit }: CallRun): string {
 function endInWords({ at, code, attempt, reason }: CallResult, { attempts }: CallRun): string {
   const counted = attempts.filter(isCounted).length;
   const words = `${reason} (${reasonInWords({ reason, code, attempts: counted })})`;
-  if (reason === 'client_cancelled') return `the client is told nothing, it cancelled after ${inMs(at)}: ${words}`;
+  const more = `; more: ${helpFor(reason)}`;
+  if (reason === 'client_cancelled')
+    return `the client is told nothing, it cancelled after ${inMs(at)}: ${words}${more}`;
   const whose = attempt === null ? '' : ` of attempt ${attempt}`;
   const end = `the client gets ${statusName(code)}${whose} after ${inMs(at)}`;
-  return code === Status.OK ? end : `${end}: ${words}`;
+  return code === Status.OK ? end : `${end}: ${words}${more}`;
 }
 
 function isCounted({ cause }: AttemptRun): boolean {

@@ -1,5 +1,5 @@
 import { reasonInWords } from '../grpc/reason-words.js';
-import { remedyFor } from '../grpc/remedies.js';
+import { helpFor, remedyFor } from '../grpc/remedies.js';
 import { Status, statusName } from '../grpc/status.js';
 import type { AttemptRecord, CallRecord } from '../proxy/observer.js';
 import { clip, count, createPaint, duration, type Paint, type Tone, wrap } from '../text/paint.js';
@@ -79,7 +79,7 @@ function endInWords(record: CallRecord): string[] {
   if (reason === 'ok') return [successInWords(record)];
   const words = reasonInWords({ reason, code, attempts: retries + 1 });
   const remedy = remedyFor(reason);
-  return [`${reason}: ${words}`, ...(remedy === null ? [] : [`→ ${remedy}`])];
+  return [`${reason}: ${words}`, ...(remedy === null ? [] : [`→ ${remedy} (${helpFor(reason)})`])];
 }
 
 function successInWords({ attempts, retries, replayPeak }: CallRecord): string {

@@ -1,5 +1,10 @@
 import type { StopReason } from './stop-reason.js';
 
+/** Where more is told of calls that ended so: what it means, causes, how to tell them apart, and what to do. */
+export function helpFor(reason: StopReason): string {
+  return `docs/troubleshooting.md#${reason}`;
+}
+
 /** What whoever is not content with this end can do, in a few words; null: nothing is wrong. */
 export function remedyFor(reason: StopReason): string | null {
   switch (reason) {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { helpFor } from '../grpc/remedies.js';
 import { Status } from '../grpc/status.js';
 import { describeCall } from '../proxy/call-description.js';
 import type { CallObserver } from '../proxy/observer.js';
@@ -14,7 +15,8 @@ export function createAccessLog(logger: Logger, mode: AccessLogMode): CallObserv
       return mode === 'all' || code !== Status.OK || attempts > 1;
     },
     onCallEnded(record) {
-      logger.info(describeCall(record), 'call');
+      const call = describeCall(record);
+      logger.info(record.code === Status.OK ? call : { ...call, help: helpFor(record.reason) }, 'call');
     },
   };
 }

@@ -244,7 +244,13 @@ describe('hedgerow explain --json', () => {
           },
         ],
         committed: null,
-        result: { at_ms: 55, code: 'INTERNAL', attempt: 2, reason: 'fatal_status' },
+        result: {
+          at_ms: 55,
+          code: 'INTERNAL',
+          attempt: 2,
+          reason: 'fatal_status',
+          help: 'docs/troubleshooting.md#fatal_status',
+        },
       },
     });
   });

@@ -124,7 +124,7 @@ timeline for silent,14@5,silent
    2000 ms  the deadline passes
    2000 ms  attempt 1 is cancelled: the deadline passed
    2000 ms  attempt 3 is cancelled: the deadline passed
-the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline passed: the client’s own, or the method’s timeout)
+the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline passed: the client’s own, or the method’s timeout); more: docs/troubleshooting.md#deadline_exceeded
 `);
   });
 
@@ -132,7 +132,7 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline
     expect(timeline([add, '--script', `14@10:pushback=${value}`])).toEqual([
       '0 ms  attempt 1 starts',
       '10 ms  attempt 1 ends UNAVAILABLE (pushback: do not retry)',
-      'the client gets UNAVAILABLE of attempt 1 after 10 ms: pushback (the backend said not to try again)',
+      'the client gets UNAVAILABLE of attempt 1 after 10 ms: pushback (the backend said not to try again); more: docs/troubleshooting.md#pushback',
     ]);
   });
 
@@ -174,7 +174,7 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline
       '10 ms  attempt 1 ends UNAVAILABLE; tokens 4 → 3; the next attempt in 100 ms (jitter 1)',
       '110 ms  attempt 2 starts (retry, grpc-previous-rpc-attempts: 1)',
       '120 ms  attempt 2 ends UNAVAILABLE; tokens 3 → 2',
-      'the client gets UNAVAILABLE of attempt 2 after 120 ms: throttled (too many calls fail just now: the retry throttle is shut)',
+      'the client gets UNAVAILABLE of attempt 2 after 120 ms: throttled (too many calls fail just now: the retry throttle is shut); more: docs/troubleshooting.md#throttled',
     ]);
   });
 
@@ -195,7 +195,7 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline
       '50 ms  attempt 2 starts (hedge, grpc-previous-rpc-attempts: 1); the next in 50 ms',
       '55 ms  attempt 2 ends INTERNAL',
       '55 ms  attempt 1 is cancelled: the call is over',
-      'the client gets INTERNAL of attempt 2 after 55 ms: fatal_status (INTERNAL is not among the codes that the policy tries again for: the client gets it at once)',
+      'the client gets INTERNAL of attempt 2 after 55 ms: fatal_status (INTERNAL is not among the codes that the policy tries again for: the client gets it at once); more: docs/troubleshooting.md#fatal_status',
     ]);
   });
 
@@ -206,7 +206,7 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline
       '10 ms  attempt 1 ends UNAVAILABLE; the next attempt in 100 ms (jitter 1)',
       '110 ms  attempt 2 starts (retry, grpc-previous-rpc-attempts: 1)',
       '120 ms  attempt 2 ends UNAVAILABLE',
-      'the client gets UNAVAILABLE of attempt 2 after 120 ms: backoff_beyond_deadline (the wait before the next attempt would have ended after the deadline)',
+      'the client gets UNAVAILABLE of attempt 2 after 120 ms: backoff_beyond_deadline (the wait before the next attempt would have ended after the deadline); more: docs/troubleshooting.md#backoff_beyond_deadline',
       "not used: the script's last outcome, for want of attempts",
     ]);
     const text = told(argv);
@@ -233,20 +233,20 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline
       '3 ms  attempt 3 starts (transparent, not counted)',
       '6 ms  attempt 3 ends UNAVAILABLE (its connection was lost); the next attempt in 100 ms (jitter 1)',
       '50 ms  the client cancels',
-      'the client is told nothing, it cancelled after 50 ms: client_cancelled (the client cancelled the call)',
+      'the client is told nothing, it cancelled after 50 ms: client_cancelled (the client cancelled the call); more: docs/troubleshooting.md#client_cancelled',
     ]);
   });
 
   it('attempts that found no backend are ordinary failures, told as such', () => {
     expect(timeline([add, '--script', Array(4).fill('unplaced@0').join(), '--random', '0']).slice(-2)).toEqual([
       '560 ms  attempt 4 ends UNAVAILABLE (no backend could be reached)',
-      'the client gets UNAVAILABLE of attempt 4 after 560 ms: no_backend (no backend could be reached)',
+      'the client gets UNAVAILABLE of attempt 4 after 560 ms: no_backend (no backend could be reached); more: docs/troubleshooting.md#no_backend',
     ]);
   });
 
   it('exhausted attempts are counted without transparent ones', () => {
     expect(timeline([add, '--script', 'refused@0,14@0,14@0,14@0,14@0']).at(-1)).toBe(
-      'the client gets UNAVAILABLE of attempt 5 after 700 ms: attempts_exhausted (all 4 attempts that the policy permits failed)',
+      'the client gets UNAVAILABLE of attempt 5 after 700 ms: attempts_exhausted (all 4 attempts that the policy permits failed); more: docs/troubleshooting.md#attempts_exhausted',
     );
   });
 
@@ -258,7 +258,7 @@ the client gets DEADLINE_EXCEEDED after 2000 ms: deadline_exceeded (the deadline
       'the call stays open: nothing more is heard of attempt 2, and there is no deadline (--deadline sets one)',
     ]);
     expect(timeline([add, '--script', '14@10', '--deadline', '1s']).at(-1)).toBe(
-      'the client gets DEADLINE_EXCEEDED after 1000 ms: deadline_exceeded (the deadline passed: the client’s own, or the method’s timeout)',
+      'the client gets DEADLINE_EXCEEDED after 1000 ms: deadline_exceeded (the deadline passed: the client’s own, or the method’s timeout); more: docs/troubleshooting.md#deadline_exceeded',
     );
   });
 

@@ -75,6 +75,7 @@ test('a status of the backend’s own is the client’s; its words are shown as 
      fatal_status: NOT_FOUND is not among the codes that the policy tries again for:
      the client gets it at once
      → list the code only if another attempt may end otherwise and does no harm
+     (docs/troubleshooting.md#fatal_status)
 `.slice(1),
   );
 });
@@ -95,6 +96,7 @@ test('a status that the proxy made is no attempt’s', () => {
      deadline_exceeded: the deadline passed: the client’s own, or the method’s
      timeout
      → give the call more time, or hedge a method that is slow now and then
+     (docs/troubleshooting.md#deadline_exceeded)
      one more thing
 `.slice(1),
   );

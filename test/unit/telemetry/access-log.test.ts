@@ -84,6 +84,7 @@ test('D24: one line at info says what became of a call and of each attempt', () 
     level: 30,
     time: expect.any(Number),
     msg: 'call',
+    help: 'docs/troubleshooting.md#attempts_exhausted',
     call: 'ab12-7',
     method: '/pkg.Service/Method',
     code: 'UNAVAILABLE',
@@ -181,3 +182,7 @@ test.each<[AccessLogMode, LogLevel, number, number, boolean]>([
     expect(createAccessLog(logger, mode).wants(code, attempts, 0)).toBe(wanted);
   },
 );
+
+test('what went well needs no help', () => {
+  expect(log({ ...retried, code: Status.OK, reason: 'ok' })).not.toHaveProperty('help');
+});
