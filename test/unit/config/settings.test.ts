@@ -64,7 +64,7 @@ describe('names', () => {
         '--max-concurrent-streams --max-connection-age --max-connection-age-grace --max-connections ' +
         '--max-header-list-size --max-message-size --max-total-streams --metadata-prefix --min-blame ' +
         '--per-call-buffer-limit --pin --pin-on-parked --pin-same-backend-retry --pre-stop-delay ' +
-        '--preface-timeout --queue-limit --relay-buffer-limit --response-metadata --service-config ' +
+        '--preface-timeout --queue-limit --recent-calls --relay-buffer-limit --response-metadata --service-config ' +
         '--session --session-lost-after --session-max-age --session-max-entries --session-ttl --tls-cert ' +
         '--tls-client-ca --tls-key --trust-forwarded --via'
       ).split(' '),
@@ -106,6 +106,7 @@ describe('defaults', () => {
       connectBackoffMax: 5000,
       backendConnections: 4,
       queueLimit: 1000,
+      recentCalls: 500,
       keepaliveTime: 10_000,
       keepaliveTimeout: 5000,
       keepaliveMaxPings: 3,
