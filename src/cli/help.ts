@@ -13,7 +13,7 @@ const about: Readonly<Record<Command, string>> = {
   top: 'Watch a proxy that runs: calls, what retries and hedges do, backends, the latest failures.',
   check: 'Validate a gRPC service config.',
   explain: 'Tell what a gRPC service config does for one method, and why.',
-  simulate: 'Tell what a policy would do to success, times and load: with and without it, on virtual time.',
+  simulate: 'Tell what a policy would do to success, latency and load, before it is live.',
   demo: 'Watch retries and hedges work: backends with faults, the proxy and a client, all on this machine.',
 };
 
