@@ -122,7 +122,7 @@ function endWords({ code, reason, attempts, hedges }: RecentCall, room: number):
 }
 
 /** Of the chosen call: which backends, why it ended so, what helps and where more is told. */
-export function detailLines(call: RecentCall | undefined, { paint, size }: Look): string[] {
+export function detailLines(call: RecentCall | undefined, { paint, size, source }: Look): string[] {
   if (call === undefined) return [];
   const { code, why, remedy, help, attempts } = call;
   const path = attempts.map(
@@ -130,6 +130,8 @@ export function detailLines(call: RecentCall | undefined, { paint, size }: Look)
   );
   const lines = [paint('quiet', clip(legible(`${call.call}: ${path.join(', ')}`), size.columns))];
   if (code === 'OK') return lines;
-  const text = `${why}${remedy === null ? '' : ` → ${remedy}`} (${help})`;
+  // A unix socket has no address that a browser opens.
+  const more = source.startsWith('unix:') ? help : `http://${source}${help}`;
+  const text = `${why}${remedy === null ? '' : ` → ${remedy}`} (${more})`;
   return [...lines, ...wrap(legible(text), size.columns).slice(0, 3)];
 }

@@ -87,7 +87,7 @@ CALLS that failed or took more than one attempt, newest first
 0abc-3: a UNAVAILABLE, b UNAVAILABLE
 all 2 attempts that the policy permits failed → look at the backends; more
 attempts help only where failures are brief
-(/troubleshooting#attempts_exhausted)
+(http://127.0.0.1:9901/troubleshooting#attempts_exhausted)
 q quit  p pause  j k choose  / filter  a all calls`.split('\n'),
     );
   });
