@@ -355,7 +355,7 @@ export const clientAttacks: readonly ClientAttack[] = [
     },
   },
   {
-    name: 'half-open clients',
+    name: 'clients that end their side alone',
     end: 'closed',
     says: null,
     async mount(assault) {

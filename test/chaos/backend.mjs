@@ -1,19 +1,18 @@
 /**
- * A backend of the chaos: `node backend.mjs NAME HOST PORT FILE`. Before it does anything else for a call it appends
+ * A backend of the chaos: `node backend.mjs NAME HOST PORT[,PORT] FILE`. Before it does anything else for a call it appends
  * `TIME ID` to FILE, at once, so that what it executed is known even when it is killed in the next moment. Methods: Unary answers with
  * the request; Download sends messages at intervals; Chat sends back each message. Over IPC it is told to be slow.
  */
+import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import http2 from 'node:http2';
 
-const [name, host, port, file] = process.argv.slice(2);
+const [name, host, ports, file] = process.argv.slice(2);
 const executed = openSync(file, 'a');
 /** What an answer waits (ms). */
 let slowness = 0;
 
-const server = http2.createServer({ settings: { maxConcurrentStreams: 1000 } });
-server.on('session', (session) => session.on('error', () => {}));
-server.on('stream', (stream, headers) => {
+function serve(stream, headers) {
   writeSync(executed, `${Date.now()} ${headers['x-call-id']}\n`);
   stream.on('error', () => {});
   const begin = () => {
@@ -41,7 +40,7 @@ server.on('stream', (stream, headers) => {
       stream.on('end', () => setTimeout(() => begin() && stream.end(Buffer.concat(parts)), slowness));
     }
   }
-});
+}
 
 function download(stream, messages) {
   let sent = 0;
@@ -62,7 +61,13 @@ function download(stream, messages) {
   }, 100);
 }
 
-server.listen(Number(port), host, () => process.send?.({ port: server.address().port }));
+const servers = ports.split(',').map((port) => {
+  const server = http2.createServer({ settings: { maxConcurrentStreams: 1000 } });
+  server.on('session', (session) => session.on('error', () => {}));
+  server.on('stream', serve);
+  return server.listen(Number(port), host);
+});
+Promise.all(servers.map((server) => once(server, 'listening'))).then(() => process.send?.({ up: true }));
 process.on('message', (message) => {
   slowness = message.slowness;
 });

@@ -1,12 +1,13 @@
 /**
  * `npm run test:chaos -- --minutes M --seed S`: five backends as processes, the built program, clients that make unary and
  * streaming calls under retry, hedging, pins and sessions, while the backends are killed, paused, cut off, made slow, drained,
- * declared lost, and registered and withdrawn at random. The last two register themselves. Afterwards what was seen from outside is held against what the proxy promises; exit code 1 where it
- * did not keep it. The seed is printed first: the same one draws the same faults.
+ * declared lost, taken out of the endpoints file, and registered, moved and withdrawn at random. The last two register
+ * themselves, the one before them stands in the file. Afterwards what was seen from outside is held against what the proxy
+ * promises; exit code 1 where it did not keep it. The seed is printed first: the same one draws the same faults.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -96,6 +97,16 @@ const methodConfig = [
   { name: [{ service: 'chaos.Hedged' }], hedgingPolicy },
 ];
 writeFileSync(configFile, JSON.stringify({ methodConfig }));
+/** The last one that does not register itself. */
+const listed = names.length - registered - 1;
+const endpointsFile = path.join(directory, 'endpoints.json');
+/** Another file takes its place, as whoever changes it does. @param {boolean} there whether the backend stands in it */
+function writeEndpoints(there) {
+  const backends = there ? [{ name: names[listed], target: homes[listed].target }] : [];
+  writeFileSync(`${endpointsFile}.next`, JSON.stringify({ backends }));
+  renameSync(`${endpointsFile}.next`, endpointsFile);
+}
+writeEndpoints(true);
 const seconds = (ms) => `${ms / 1000}s`;
 const flags = [
   '--listen',
@@ -106,10 +117,12 @@ const flags = [
   'off',
   '--service-config',
   configFile,
+  '--endpoints',
+  endpointsFile,
 ]
   .concat('--keepalive-time', seconds(limits.keepaliveTime), '--keepalive-timeout', seconds(limits.keepaliveTimeout))
   .concat('--keepalive-max-pings', '0', ...(registered > 0 ? ['--control', '127.0.0.1:0'] : []))
-  .concat(names.slice(0, names.length - registered).flatMap((name, i) => ['--backend', `${name}=${homes[i].target}`]));
+  .concat(names.slice(0, listed).flatMap((name, i) => ['--backend', `${name}=${homes[i].target}`]));
 const program = spawn(process.execPath, [path.resolve(values.dist, 'main.js'), 'serve', ...flags], {
   cwd: directory,
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -148,13 +161,13 @@ const registrations = new Map(
     .map(([i, name]) => [i, new Registration(ready.control, name, homes[i].target)]),
 );
 await Promise.all([...registrations.values()].map((registration) => registration.register()));
-const kinds = ['kill', 'pause', 'cut', 'slow'];
-if (registered > 0) kinds.push('leave', 'break');
+const kinds = ['kill', 'pause', 'cut', 'slow', 'unlist'];
+if (registered > 0) kinds.push('leave', 'break', 'return', 'move');
 if (features.drain) kinds.push('drain');
 if (features.lost) kinds.push('lost');
 while (!(await admin.backends()).every(({ state }) => state === 'ready')) await delay(50);
 const whole = minutes * 60_000;
-const plan = drawFaults(random, whole, names.length, kinds, registered);
+const plan = drawFaults(random, whole, names.length, kinds, registered, listed);
 say(`seed ${seed}, ${minutes} minutes, ${network.kind}, faults: ${kinds.join(' ')}`);
 
 // === What goes on ===
@@ -164,6 +177,9 @@ const over = () => Date.now() >= begun + whole;
 const faults = [];
 const looks = [];
 const stalls = [];
+
+/** Which are at their other address. */
+const moved = names.map(() => false);
 
 /** Begins and ends of each kind; what `begin` gives back goes to `end`. */
 const mounts = {
@@ -179,6 +195,23 @@ const mounts = {
   drain: { begin: (i) => admin.post(names[i], 'drain'), end: (i) => admin.post(names[i], 'unpark') },
   lost: { begin: (i) => admin.post(names[i], 'lost'), end: () => {} },
   leave: { begin: (i) => registrations.get(i).leave(), end: (i) => registrations.get(i).register() },
+  return: {
+    begin: (i) => {
+      registrations.get(i).leave();
+      return registrations.get(i).register();
+    },
+    end: () => {},
+  },
+  move: {
+    begin: (i) => {
+      const { target, other } = homes[i];
+      moved[i] = !moved[i];
+      registrations.get(i).leave();
+      return registrations.get(i).register(moved[i] ? other : target);
+    },
+    end: () => {},
+  },
+  unlist: { begin: () => writeEndpoints(false), end: () => writeEndpoints(true) },
   break: { begin: (i) => registrations.get(i).break(), end: (i) => registrations.get(i).register() },
 };
 

@@ -30,7 +30,7 @@ export interface CallRecord {
 
 export interface FaultRecord {
   backend: string;
-  kind: 'kill' | 'pause' | 'cut' | 'slow' | 'drain' | 'lost' | 'leave' | 'break';
+  kind: 'kill' | 'pause' | 'cut' | 'slow' | 'drain' | 'lost' | 'leave' | 'break' | 'return' | 'move' | 'unlist';
   began: number;
   /** Null: not over yet. */
   ended: number | null;

@@ -49,7 +49,7 @@ export function createHistory({ calls, faults, looks, stalls, end }) {
       faults.some(
         ({ backend, kind, began, ended }) =>
           backend === name &&
-          ['leave', 'break', 'drain'].includes(kind) &&
+          ['leave', 'break', 'drain', 'return', 'move', 'unlist'].includes(kind) &&
           began <= (to ?? end) &&
           (ended ?? end) >= (from ?? 0),
       ) || longestAway(name, from ?? 0, to ?? end) > lostAfter,

@@ -43,6 +43,7 @@ function lives(pid) {
 /**
  * @typedef {object} Home where one backend lives
  * @property {string} target for `--backend`
+ * @property {string} other another address of the same backend
  * @property {(name: string, file: string) => import('node:child_process').ChildProcess} start
  * @property {(cut: boolean) => void} cut
  * @property {() => void} remove
@@ -72,8 +73,9 @@ function namespaceHome(nth) {
   }
   return {
     target: `${address}:50051`,
+    other: `${address}:50052`,
     start: (name, file) =>
-      spawn('ip', ['netns', 'exec', space, process.execPath, backendFile, name, address, '50051', file], {
+      spawn('ip', ['netns', 'exec', space, process.execPath, backendFile, name, address, '50051,50052', file], {
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
     cut: (cut) => must('-n', space, 'link', 'set', far, cut ? 'down' : 'up'),
@@ -88,9 +90,11 @@ async function relayHome() {
   const { port } = probe.address();
   await new Promise((resolve) => probe.close(resolve));
   const relay = fork(path.join(here, 'relay.mjs'), [String(port)]);
-  const [{ port: door }] = await once(relay, 'message');
+  const [{ ports }] = await once(relay, 'message');
+  const [target, other] = ports.map((door) => `127.0.0.1:${door}`);
   return {
-    target: `127.0.0.1:${door}`,
+    target,
+    other,
     start: (name, file) => fork(backendFile, [name, '127.0.0.1', String(port), file]),
     cut: (cut) => relay.send({ cut }),
     remove: () => relay.kill('SIGKILL'),

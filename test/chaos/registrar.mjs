@@ -23,8 +23,9 @@ export class Registration {
     this.#target = target;
   }
 
-  /** Resolves when it stands. */
-  register() {
+  /** Resolves when it stands. @param {string} [target] another address from now on */
+  register(target = this.#target) {
+    this.#target = target;
     const stream = this.#client.Register();
     this.#stream = stream;
     stream.write({ registration: { name: this.#name, target: this.#target } });

@@ -2,6 +2,7 @@
  * A relay between the proxy and a backend, for machines without network namespaces: `node relay.mjs PORT`. `{ cut: true }` over
  * IPC: from then on nothing passes and nothing is told, as when a cable is pulled; `{ cut: false }`: what was held passes.
  */
+import { once } from 'node:events';
 import net from 'node:net';
 
 const [target] = process.argv.slice(2);
@@ -9,8 +10,8 @@ let cut = false;
 /** @type {Set<() => void>} */
 const links = new Set();
 
-// Half open: an end is passed on as one, and not while it is cut.
-const server = net.createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (near) => {
+// Each side ends alone: an end is passed on as one, and not while it is cut.
+const carry = (near) => {
   const far = net.connect({ port: Number(target), host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
   const both = [near, far];
   /** The other side's end, held while it is cut. */
@@ -35,8 +36,14 @@ const server = net.createServer({ allowHalfOpen: true, noDelay: true, pauseOnCon
     });
   }
   settle();
-});
-server.listen(0, '127.0.0.1', () => process.send?.({ port: server.address().port }));
+};
+/** Two doors to the same backend, so that it can be had at another address. */
+const doors = [0, 1].map(() =>
+  net.createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, carry).listen(0, '127.0.0.1'),
+);
+Promise.all(doors.map((door) => once(door, 'listening'))).then(() =>
+  process.send?.({ ports: doors.map((door) => door.address().port) }),
+);
 process.on('message', (message) => {
   cut = message.cut;
   for (const settle of [...links]) settle();
