@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { Happenings } from './alive.js';
+import { alive, Happenings } from './alive.js';
 
 export interface ServerSentEvent {
   /** Empty where it has none. */
@@ -84,10 +84,11 @@ export class EventReader {
 
 /** @param address `HOST:PORT` */
 export function readEvents(address: string, headers: http.OutgoingHttpHeaders = {}): Promise<EventReader> {
-  return new Promise((resolve, reject) => {
+  const answered = new Promise<EventReader>((resolve, reject) => {
     const request = http.get(`http://${address}/events`, { agent: false, headers }, (response) =>
       resolve(new EventReader(response)),
     );
     request.on('error', reject);
   });
+  return alive('an answer to /events', answered);
 }

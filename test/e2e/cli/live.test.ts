@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { LiveSnapshot, RecentCall } from '../../../src/admin/live.js';
+import { alive } from '../../support/alive.js';
 import { type EventReader, readEvents, type ServerSentEvent } from '../../support/event-reader.js';
 import { hedgeConfig } from '../../support/policies.js';
 import { hedgerow, type Program } from '../../support/program.js';
@@ -53,10 +54,10 @@ async function start(config: unknown, behaviours: readonly Behaviour[], flags: r
     admin,
     backends,
     async call(method) {
-      await client.call(method, { messages: ['hi'] }).done();
+      await alive(`the end of ${method}`, client.call(method, { messages: ['hi'] }).done());
     },
     async get<T>(path: string) {
-      const response = await fetch(`http://${admin}${path}`);
+      const response = await alive(`an answer to ${path}`, fetch(`http://${admin}${path}`));
       expect(response.status).toBe(200);
       return (await response.json()) as T;
     },
