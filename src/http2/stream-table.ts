@@ -1,4 +1,5 @@
 import { ClosedStreams } from './closed-streams.js';
+import { IdTable } from './id-table.js';
 import type { SendQueue } from './send-queue.js';
 import type { StreamCore } from './stream.js';
 import { StreamCounts } from './stream-counts.js';
@@ -10,7 +11,7 @@ export class StreamTable {
   readonly counts: StreamCounts;
   /** Open streams, those without an id included. */
   size = 0;
-  private readonly byId = new Map<number, StreamCore>();
+  private readonly byId = new IdTable<StreamCore>();
   /** Client role: opened, HEADERS not sent yet. Nearly always empty or one. */
   private readonly unsent: StreamCore[] = [];
   private readonly events: ConnectionEvents;
@@ -41,13 +42,13 @@ export class StreamTable {
   /** An unsent stream has its id now. */
   promote(stream: StreamCore): void {
     this.forgetUnsent(stream);
-    this.byId.set(stream.id, stream);
+    this.byId.add(stream.id, stream);
     this.counts.started += 1;
   }
 
   /** One that the peer has opened. */
   add(stream: StreamCore): void {
-    this.byId.set(stream.id, stream);
+    this.byId.add(stream.id, stream);
     this.size += 1;
     this.counts.started += 1;
     this.counts.lastOpenedAt = stream.openedAt;
@@ -76,14 +77,14 @@ export class StreamTable {
     this.announce(stream);
   }
 
-  /** Those that have an id. Nothing may open or end while they are gone through. */
+  /** Those that have an id, by no order. Nothing may open or end while they are gone through. */
   numbered(): IterableIterator<StreamCore> {
-    return this.byId.values();
+    return this.byId.all();
   }
 
-  /** All that are open now, apart from the table, so that owners may open and reset streams meanwhile. */
+  /** All that are open now, in the order of their ids, apart from the table, so that owners may open and reset streams meanwhile. */
   snapshot(): StreamCore[] {
-    return [...this.byId.values(), ...this.unsent];
+    return [...[...this.byId.all()].sort((a, b) => a.id - b.id), ...this.unsent];
   }
 
   /** The connection is gone: every stream ends. */

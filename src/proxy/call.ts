@@ -57,6 +57,8 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
   /** Every attempt, in order of start; an attempt's id is its index + 1 (policy/types.ts). */
   readonly attempts: Attempt[] = [];
   winner: Attempt | null = null;
+  /** Where it stands among its connection's calls; the connection's own. */
+  place = 0;
   commitCause: CommitCause | null = null;
   headersForwarded = false;
   /** Its answer's metadata was larger than we, or the client, accept. */

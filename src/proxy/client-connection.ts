@@ -23,7 +23,8 @@ export class ClientConnection implements CallHome {
   readonly connection: Http2Connection;
   readonly replay: ReplayBudget;
   private readonly parts: ProxyParts;
-  private readonly calls = new Set<Call>();
+  /** Each knows its place here: a Set that changes with each call keeps dead ones alive (see http2/id-table.ts). */
+  private readonly calls: Call[] = [];
   private readonly ended: () => void;
   private readonly forwarding: Forwarding | null;
 
@@ -40,7 +41,7 @@ export class ClientConnection implements CallHome {
   }
 
   get openCalls(): number {
-    return this.calls.size;
+    return this.calls.length;
   }
 
   onRequest(stream: Http2Stream, fields: readonly HeaderField[], endStream: boolean, tooLarge: boolean): void {
@@ -55,7 +56,7 @@ export class ClientConnection implements CallHome {
       case 'call': {
         const call = new Call(this, this.parts, stream, verdict.call);
         stream.events = call;
-        this.calls.add(call);
+        call.place = this.calls.push(call) - 1;
         call.start(endStream);
         return;
       }
@@ -71,7 +72,12 @@ export class ClientConnection implements CallHome {
   }
 
   callEnded(call: Call): void {
-    this.calls.delete(call);
+    const { calls } = this;
+    const last = calls.pop();
+    if (last !== undefined && last !== call) {
+      calls[call.place] = last;
+      last.place = call.place;
+    }
     this.ended();
   }
 
