@@ -1,4 +1,3 @@
-import { backendId } from '../../../src/grpc/backend-id.js';
 import { type Millis, millis } from '../../../src/grpc/millis.js';
 import { Status } from '../../../src/grpc/status.js';
 import { createThrottle, type ThrottleLimits } from '../../../src/policy/throttle.js';
@@ -14,8 +13,6 @@ import {
 } from '../../../src/sim/faults.js';
 import { type ModelRun, runModel } from '../../../src/sim/run-model.js';
 import type { World } from '../../../src/sim/world.js';
-
-export const b1 = backendId('b1');
 
 export const none: Plan = { kind: 'none' };
 
