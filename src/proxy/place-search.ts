@@ -6,7 +6,7 @@ import type { BackendId, TargetName } from '../grpc/backend-id.js';
 import { Status } from '../grpc/status.js';
 import type { Http2Connection, Http2Stream, StreamEvents } from '../http2/types.js';
 import type { AttemptCause, Constraint } from '../policy/types.js';
-import type { StreamWaiter, UpstreamBackend } from '../upstream/types.js';
+import type { StreamWaiter, UpstreamBackend, WaiterPlace } from '../upstream/types.js';
 import type { ProxyParts } from './parts.js';
 import { type SessionSeat, sessionLost, sessionsFull } from './session-seat.js';
 
@@ -54,6 +54,8 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
   bounds: Bounds | null;
   /** Backends that failed to connect in this very pick. */
   failed: readonly BackendId[] = nobody;
+  /** StreamWaiter. */
+  place: WaiterPlace | null = null;
   private queuedAt: UpstreamBackend | null = null;
   private lastFailure = '';
   private over = false;

@@ -24,9 +24,21 @@ export interface OpenedStream {
   readonly connection: Http2Connection;
 }
 
+/** Where a waiter stands in a queue; the queue's own. */
+export interface WaiterPlace {
+  readonly queue: object;
+  readonly waiter: StreamWaiter;
+  /** Rising in order of arrival. */
+  readonly ticket: number;
+  before: WaiterPlace | null;
+  after: WaiterPlace | null;
+}
+
 /** Someone who wants a stream and has to wait for it. Exactly one of the calls comes, unless cancelled first. */
 export interface StreamWaiter {
   readonly events: StreamEvents;
+  /** Null at first; the queue's own. */
+  place: WaiterPlace | null;
   /** Send HEADERS in this turn. */
   onOpened(stream: Http2Stream, connection: Http2Connection): void;
   /**

@@ -1,38 +1,30 @@
-import type { StreamWaiter } from './types.js';
+import type { StreamWaiter, WaiterPlace } from './types.js';
 
-interface Place {
-  readonly waiter: StreamWaiter;
-  /** Rising in order of arrival. */
-  readonly ticket: number;
-  before: Place | null;
-  after: Place | null;
-}
-
-/** Waiters in order of arrival; leaving from the middle costs no more than leaving at the front. */
+/**
+ * Waiters in order of arrival; leaving from the middle costs no more than leaving at the front. Each knows its place: a Map
+ * that changes with each call keeps dead ones alive (see http2/id-table.ts).
+ */
 export class WaiterQueue {
-  private readonly places = new Map<StreamWaiter, Place>();
-  private head: Place | null = null;
-  private tail: Place | null = null;
+  size = 0;
+  private head: WaiterPlace | null = null;
+  private tail: WaiterPlace | null = null;
   private tickets = 0;
-
-  get size(): number {
-    return this.places.size;
-  }
 
   /** The ticket of the last that came: those that come later have higher ones. */
   get lastTicket(): number {
     return this.tickets;
   }
 
-  /** A waiter that is in the queue keeps its place. */
+  /** A waiter that is in the queue keeps its place. It must be in no other. */
   push(waiter: StreamWaiter): void {
-    if (this.places.has(waiter)) return;
+    if (waiter.place?.queue === this) return;
     this.tickets += 1;
-    const place: Place = { waiter, ticket: this.tickets, before: this.tail, after: null };
+    const place: WaiterPlace = { queue: this, waiter, ticket: this.tickets, before: this.tail, after: null };
     if (this.tail === null) this.head = place;
     else this.tail.after = place;
     this.tail = place;
-    this.places.set(waiter, place);
+    this.size += 1;
+    waiter.place = place;
   }
 
   get first(): StreamWaiter | null {
@@ -49,16 +41,17 @@ export class WaiterQueue {
 
   /** Does nothing for one that is not in the queue. */
   remove(waiter: StreamWaiter): void {
-    const place = this.places.get(waiter);
-    if (place !== undefined) this.unlink(place);
+    const { place } = waiter;
+    if (place?.queue === this) this.unlink(place);
   }
 
-  private unlink(place: Place): void {
+  private unlink(place: WaiterPlace): void {
     const { before, after, waiter } = place;
     if (before === null) this.head = after;
     else before.after = after;
     if (after === null) this.tail = before;
     else after.before = before;
-    this.places.delete(waiter);
+    this.size -= 1;
+    waiter.place = null;
   }
 }

@@ -22,6 +22,7 @@ import type {
   StreamWaiter,
   UpstreamBackend,
   UpstreamPool,
+  WaiterPlace,
 } from '../../../src/upstream/types.js';
 import { Signal } from '../../support/engine-peers.js';
 import { clock, NodeAlarms, turn } from '../../support/node-ports.js';
@@ -46,6 +47,7 @@ const request = fields([
 
 /** A call that waits for a stream if it has to, and tells when what happened. */
 class Call implements StreamWaiter, StreamEvents {
+  place: WaiterPlace | null = null;
   readonly opened = new Signal<Http2Connection>();
   readonly answered = new Signal<void>();
   readonly over = new Signal<StreamEnd | 'whole'>();

@@ -3,7 +3,7 @@ import { StreamCounts } from '../../../src/http2/stream-counts.js';
 import type { Http2Connection, Http2Stream, StreamEnd, StreamEvents } from '../../../src/http2/types.js';
 import { Backend, type BackendLimits } from '../../../src/upstream/backend.js';
 import type { Dial, Link, LinkEvents, LinkView } from '../../../src/upstream/link.js';
-import type { BackendChange, StreamWaiter } from '../../../src/upstream/types.js';
+import type { BackendChange, StreamWaiter, WaiterPlace } from '../../../src/upstream/types.js';
 import { createVirtualTime, type VirtualTime } from '../../support/virtual-time.js';
 
 export class FakeStream implements Http2Stream {
@@ -164,6 +164,7 @@ export class FakeLink implements Link, Http2Connection {
 
 /** Notes what a stream's owner hears. */
 export class Caller implements StreamWaiter, StreamEvents {
+  place: WaiterPlace | null = null;
   readonly heard: string[] = [];
   stream: Http2Stream | null = null;
   connection: Http2Connection | null = null;
