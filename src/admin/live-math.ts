@@ -151,6 +151,19 @@ export function quantileUncut(ended: LiveHistogram, cut: LiveHistogram, q: numbe
   return { kind: 'above', ms: seen === 0 ? 0 : (bounds_ms[seen - 1] ?? 0) };
 }
 
+/**
+ * The quantile of all calls, had none been hedged. Calls whose first attempt was cut are known to have taken at least as long
+ * as they did, and no more: they count as cut when they ended. Of the same calls as `quantile(latency.calls, q)`, so that the
+ * two can be compared. It takes slow calls of all methods to be alike, which an estimate for a whole proxy has to.
+ */
+export function quantileUnhedged({ calls, first_cut }: LiveSnapshot['latency'], q: number): Quantile {
+  const counts = calls.counts.map((count, index) => Math.max(0, count - (first_cut.counts[index] ?? 0)));
+  const found = quantileUncut({ bounds_ms: calls.bounds_ms, counts }, first_cut, q);
+  const least = quantile(calls, q);
+  // Without hedges no call is sooner: where the estimate ends, what calls did take is known still.
+  return found.kind === 'above' && least.kind !== 'none' ? { kind: 'above', ms: Math.max(found.ms, least.ms) } : found;
+}
+
 function within(bounds: readonly number[], index: number, share: number): Quantile {
   const from = index === 0 ? 0 : (bounds[index - 1] ?? 0);
   const to = bounds[index];

@@ -5,7 +5,7 @@ import {
   percent,
   type Quantile,
   quantile,
-  quantileUncut,
+  quantileUnhedged,
   type Span,
   spanOf,
   successShare,
@@ -67,8 +67,7 @@ function latencyParts({ calls, latency }: Span): string[] {
     `p99 ${quantileWords(quantile(latency.calls, 0.99))}`,
   ];
   if (calls.hedged === 0) return parts;
-  const uncut = quantileUncut(latency.first_ended, latency.first_cut, 0.99);
-  return [...parts, `hedged calls without hedges: p99 ${quantileWords(uncut)}`];
+  return [...parts, `p99 without hedges ${quantileWords(quantileUnhedged(latency, 0.99))}`];
 }
 
 function quantileWords(found: Quantile): string {

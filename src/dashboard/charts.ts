@@ -1,7 +1,7 @@
 import type UPlot from 'uplot';
 import { amount, briefly } from '../text/words.js';
 import { byId, element, setText } from './dom.js';
-import type { Point } from './series.js';
+import { type Point, timeRange } from './series.js';
 
 // uPlot's own file puts its class there; a page without a bundler has no other way to a package by name.
 declare global {
@@ -50,7 +50,7 @@ const charts: readonly Chart[] = [
     lines: [
       { label: 'p50', of: (point) => point.p50, color: '--line-3' },
       { label: 'p99', of: (point) => point.p99, color: '--line-1' },
-      { label: 'p99 unhedged', of: (point) => point.firstP99, color: '--line-2', dashed: true },
+      { label: 'p99 unhedged', of: (point) => point.p99Unhedged, color: '--line-2', dashed: true },
     ],
     words: briefly,
     least: [0, 10],
@@ -58,8 +58,8 @@ const charts: readonly Chart[] = [
   {
     title: 'Attempts per call',
     lines: [{ label: 'mean', of: (point) => point.attempts, color: '--line-1' }],
-    words: amount,
-    least: [1, 2],
+    words: (value) => value.toFixed(2),
+    least: [1, 1.2],
   },
   {
     title: 'Retry tokens',
@@ -78,8 +78,6 @@ const charts: readonly Chart[] = [
   },
 ];
 
-/** Shown at least (s): with less, a line of a few points would fill the whole width. */
-const leastSpan = 60;
 const height = 132;
 
 /** One chart on the page. */
@@ -130,9 +128,11 @@ export function createCharts(): Charts {
     }
   }
 
+  const times = (): [number, number] => timeRange(points, Date.now() / 1000);
+
   function draw(one: Drawn): void {
     const data = dataOf(one.chart, points);
-    if (one.plot === null) one.plot = new window.uPlot(optionsOf(one.chart, one.frame, values), data, one.frame);
+    if (one.plot === null) one.plot = new window.uPlot(optionsOf(one.chart, one.frame, times, values), data, one.frame);
     else one.plot.setData(data);
   }
 
@@ -175,7 +175,12 @@ function dataOf({ lines }: Chart, points: readonly Point[]): UPlot.AlignedData {
   return [points.map(({ at }) => at), ...lines.map(({ of }) => points.map(of))];
 }
 
-function optionsOf(chart: Chart, frame: HTMLElement, onPoint: (index: number | null) => void): UPlot.Options {
+function optionsOf(
+  chart: Chart,
+  frame: HTMLElement,
+  times: () => [number, number],
+  onPoint: (index: number | null) => void,
+): UPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const axis = { stroke: color('--quiet'), grid: { stroke: color('--grid'), width: 1 }, ticks: { show: false } };
@@ -188,7 +193,8 @@ function optionsOf(chart: Chart, frame: HTMLElement, onPoint: (index: number | n
     cursor: { sync: { key: 'hedgerow' }, drag: { x: false, y: false }, points: { size: 7 } },
     hooks: { setCursor: [({ cursor }) => onPoint(typeof cursor.idx === 'number' ? cursor.idx : null)] },
     scales: {
-      x: { range: (_plot, _low, high) => [Math.min(_low, high - leastSpan), high] },
+      // uPlot's own makes a day of a single point.
+      x: { range: times },
       y: { range: (_plot, low, high) => rangeOf(chart, low, high) },
     },
     axes: [

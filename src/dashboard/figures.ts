@@ -4,7 +4,7 @@ import {
   percent,
   type Quantile,
   quantile,
-  quantileUncut,
+  quantileUnhedged,
   type Span,
   successShare,
   successShareWithout,
@@ -35,11 +35,10 @@ export function feltOf(period: Span | null): Felt {
   }
   const { calls, latency } = period;
   const failed = Math.max(0, judged(period) - calls.ok);
-  const first = quantileUncut(latency.first_ended, latency.first_cut, 0.99);
   return {
     success: {
       value: share(successShare(period)),
-      note: failed === 0 ? 'no call failed' : `${count(failed, 'call')} failed`,
+      note: failed === 0 ? 'all of them' : `${count(failed, 'call')} ended otherwise`,
     },
     successWithout: {
       value: share(successShareWithout(period)),
@@ -53,7 +52,7 @@ export function feltOf(period: Span | null): Felt {
       calls.hedged === 0
         ? { value: '–', note: 'no call was hedged' }
         : {
-            value: quantileWords(first),
+            value: quantileWords(quantileUnhedged(latency, 0.99)),
             note: `${count(calls.hedged, 'hedged call')}; ${calls.hedges_won} won by the hedge`,
           },
   };
@@ -123,9 +122,9 @@ export function causesOf(calls: readonly RecentCall[], most: number): readonly C
 
 type Attempt = RecentCall['attempts'][number];
 
-function causeOf({ at, ms, result, code }: Attempt, next: Attempt): string {
+function causeOf({ result, code }: Attempt, { cause, trigger }: Attempt): string {
   // A hedge that its delay sent says of the attempt before it that it was slow, whatever became of that one.
-  if (next.cause === 'hedge' && next.at < at + ms) return 'slow';
+  if (cause === 'hedge' && trigger !== 'nonfatal') return 'slow';
   if (result === 'lost') return 'connection lost';
   return result === 'unplaced' ? 'no connection' : code;
 }

@@ -36,21 +36,21 @@ export function isPlain({ code, attempts }: RecentCall): boolean {
   return code === 'OK' && attempts.length <= 1;
 }
 
-/** How many of each kind are kept: a sample of plain calls pushes no notable one out. */
-const mostNotable = 300;
-const mostPlain = 60;
+/** How many of each kind are kept: neither plain calls nor a flood of failures push out those that were tried again. */
+const most = { plain: 60, again: 150, failed: 150 };
+
+function kindOf(call: RecentCall): keyof typeof most {
+  if (isPlain(call)) return 'plain';
+  return call.attempts.length > 1 ? 'again' : 'failed';
+}
 
 /** What is kept of them. Newest first. */
 export function newest(calls: readonly RecentCall[]): readonly RecentCall[] {
-  let notable = 0;
-  let plain = 0;
+  const kept = { plain: 0, again: 0, failed: 0 };
   return calls.filter((call) => {
-    if (!isPlain(call)) {
-      notable += 1;
-      return notable <= mostNotable;
-    }
-    plain += 1;
-    return plain <= mostPlain;
+    const kind = kindOf(call);
+    kept[kind] += 1;
+    return kept[kind] <= most[kind];
   });
 }
 

@@ -60,7 +60,9 @@ function showSnapshot(snapshot: LiveSnapshot): void {
   const rows = ends.map(({ name, count }) =>
     tally(count, element('a', { text: name, attributes: { href: `troubleshooting#${name}` } })),
   );
-  byId('ends').replaceChildren(...orNone(rows, 'Every call ended OK.'));
+  byId('ends').replaceChildren(
+    ...orNone(rows, period === null || period.calls.ended === 0 ? 'No calls yet.' : 'Every call ended OK.'),
+  );
   showBackends(snapshot);
   showMethods(snapshot, base);
   const { version, instance, uptime_ms, config } = snapshot;
@@ -88,7 +90,7 @@ function showCauses(): void {
   const rows = causesOf(calls.kept, 5).map(({ method, why, count }) =>
     tally(count, `${shortMethod(method)} `, element('span', { class: 'quiet', text: why })),
   );
-  byId('causes').replaceChildren(...orNone(rows, 'Nothing had to be tried again.'));
+  byId('causes').replaceChildren(...orNone(rows, 'None of the calls that are kept was tried again.'));
 }
 
 function showBackends(snapshot: LiveSnapshot): void {

@@ -4,7 +4,7 @@ import {
   callRate,
   type Quantile,
   quantile,
-  quantileUncut,
+  quantileUnhedged,
   spanOf,
   successShare,
   successShareWithout,
@@ -29,8 +29,8 @@ export interface Point {
   /** Milliseconds; where only a lower bound is known, that. */
   readonly p50: number | null;
   readonly p99: number | null;
-  /** Of the first attempts of hedged calls, as if nothing had cut them. */
-  readonly firstP99: number | null;
+  /** As it would be without hedges. */
+  readonly p99Unhedged: number | null;
   readonly attempts: number | null;
   readonly tokens: number | null;
   readonly threshold: number | null;
@@ -51,7 +51,7 @@ export function pointOf(history: History): Point | null {
     successWithout: far === null ? null : percent(successShareWithout(far)),
     p50: far === null ? null : drawn(quantile(far.latency.calls, 0.5)),
     p99: far === null ? null : drawn(quantile(far.latency.calls, 0.99)),
-    firstP99: far === null ? null : drawn(quantileUncut(far.latency.first_ended, far.latency.first_cut, 0.99)),
+    p99Unhedged: far === null || far.calls.hedged === 0 ? null : drawn(quantileUnhedged(far.latency, 0.99)),
     attempts: far === null ? null : attemptsPerCall(far),
     tokens: throttle?.tokens ?? null,
     threshold: throttle?.threshold ?? null,
@@ -62,6 +62,15 @@ export function pointOf(history: History): Point | null {
 export function append(points: readonly Point[], point: Point): readonly Point[] {
   const oldest = point.at - keptMs / 1000;
   return [...points.filter(({ at }) => at >= oldest && at < point.at), point];
+}
+
+/** Shown at least (s): with less, a line of a few points would fill the whole width. */
+const leastSpan = 60;
+
+/** From when to when the charts go, in seconds since 1970. @param now where there is no point yet */
+export function timeRange(points: readonly Point[], now: number): [from: number, to: number] {
+  const to = points.at(-1)?.at ?? now;
+  return [Math.min(points[0]?.at ?? now, to - leastSpan), to];
 }
 
 /** A program younger than the span is measured from its start. A single snapshot of an older one says nothing of now. */

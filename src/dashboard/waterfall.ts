@@ -101,9 +101,9 @@ function outcomeOf(result: Attempt['result'], code: string): string {
   }
 }
 
-/** Round marks, three to six of them. */
+/** Round marks, three to five of them: their words must have room beside each other. */
 function ticksOf(length: number): Tick[] {
-  const step = roundStep(length / 5);
+  const step = roundStep(length / 4);
   const ticks: Tick[] = [];
   for (let index = 0; index * step <= length * 1.0001; index += 1) {
     ticks.push({ at: Math.min(1, (index * step) / length), ms: index * step });

@@ -7,6 +7,7 @@ import {
   percent,
   quantile,
   quantileUncut,
+  quantileUnhedged,
   spanOf,
   successShare,
   successShareWithout,
@@ -108,6 +109,52 @@ describe('quantiles', () => {
     expect(quantileUncut(ended, cut, 0.5)).toEqual({ kind: 'known', ms: expect.closeTo(10, 2) });
     expect(quantileUncut(ended, cut, 0.9)).toEqual({ kind: 'above', ms: 20 });
     expect(quantileUncut(histogram([0, 0, 0, 0, 0, 3]), histogram(), 0.5)).toEqual({ kind: 'above', ms: 160 });
+  });
+});
+
+describe('what calls would have taken without hedges', () => {
+  const none = histogram();
+
+  it('is what they took where no attempt was cut', () => {
+    const calls = histogram([50, 30, 15, 5, 0, 0]);
+    const latency = { calls, first_ended: none, first_cut: none };
+    for (const q of [0.5, 0.9, 0.99]) {
+      const unhedged = quantileUnhedged(latency, q);
+      const plain = quantile(calls, q);
+      if (plain.kind !== 'known') throw new Error('not known');
+      expect(unhedged).toEqual({ kind: 'known', ms: expect.closeTo(plain.ms, 2) });
+    }
+  });
+
+  it('is more where hedges answered: those calls are known to have lasted so long, and no more', () => {
+    // 100 calls: 80 by 10 ms, 10 cut between 10 and 20 ms, 10 that ran on, of which half by 40 ms, half by 80 ms.
+    const latency = {
+      calls: histogram([80, 10, 5, 5, 0, 0]),
+      first_ended: none,
+      first_cut: histogram([0, 10, 0, 0, 0, 0]),
+    };
+    // The curve: 0.2 after 10 ms, 0.1 after 40 ms, 0 after 80 ms.
+    expect(quantileUnhedged(latency, 0.9)).toEqual({ kind: 'known', ms: expect.closeTo(40, 2) });
+    expect(quantileUnhedged(latency, 0.95)).toEqual({ kind: 'known', ms: expect.closeTo(60, 2) });
+    expect(quantile(latency.calls, 0.9)).toEqual({ kind: 'known', ms: 20 });
+  });
+
+  it('is not known beyond the slowest call that ran to its end', () => {
+    const latency = {
+      calls: histogram([80, 20, 0, 0, 0, 0]),
+      first_ended: none,
+      first_cut: histogram([0, 20, 0, 0, 0, 0]),
+    };
+    expect(quantileUnhedged(latency, 0.99)).toEqual({ kind: 'above', ms: 19.5 });
+  });
+
+  it('is no less than nothing where an attempt was cut in another bucket than its call ended in', () => {
+    const latency = {
+      calls: histogram([10, 0, 0, 0, 0, 0]),
+      first_ended: none,
+      first_cut: histogram([0, 1, 0, 0, 0, 0]),
+    };
+    expect(quantileUnhedged(latency, 0.5).kind).toBe('known');
   });
 });
 

@@ -16,20 +16,20 @@ describe('feltOf()', () => {
         latency: {
           calls: histogram({ 10: 980, 50: 20 }),
           first_ended: histogram({ 100: 8 }),
-          first_cut: histogram({ 100: 12 }),
+          first_cut: histogram({ 50: 12 }),
         },
       }),
     );
-    expect(felt.success).toEqual({ value: '99 %', note: '10 calls failed' });
+    expect(felt.success).toEqual({ value: '99 %', note: '10 calls ended otherwise' });
     expect(felt.successWithout).toEqual({ value: '95 %', note: '40 calls saved by a further attempt' });
     expect(felt.p99).toEqual({ value: '38 ms', note: 'p50 7.6 ms' });
-    // Most of the first attempts were cut: how long the slowest would have taken nobody has seen.
-    expect(felt.p99Without).toEqual({ value: 'over 50 ms', note: '20 hedged calls; 12 won by the hedge' });
+    // Of the twenty slow calls twelve were cut short.
+    expect(felt.p99Without).toEqual({ value: '47 ms', note: '20 hedged calls; 12 won by the hedge' });
   });
 
   it('counts no call that its client cancelled as failed', () => {
     const felt = feltOf(period({ calls: { ...noCalls, ended: 10, ok: 8 }, reasons: { ok: 8, client_cancelled: 2 } }));
-    expect(felt.success).toEqual({ value: '100 %', note: 'no call failed' });
+    expect(felt.success).toEqual({ value: '100 %', note: 'all of them' });
     expect(felt.successWithout.note).toBe('nothing had to be saved');
   });
 
@@ -81,7 +81,10 @@ describe('causesOf()', () => {
 
   it('a hedge that a failure brought forward is no sign of a slow attempt', () => {
     const forward = hedgedCall({
-      attempts: [attempt({ ms: 11, result: 'failed', code: 'UNAVAILABLE' }), attempt({ cause: 'hedge', at: 11 })],
+      attempts: [
+        attempt({ ms: 11, result: 'failed', code: 'UNAVAILABLE' }),
+        attempt({ cause: 'hedge', trigger: 'nonfatal', at: 11 }),
+      ],
     });
     expect(causesOf([forward], 1)).toMatchObject([{ why: 'UNAVAILABLE' }]);
   });

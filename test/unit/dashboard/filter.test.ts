@@ -51,13 +51,12 @@ describe('isPlain()', () => {
 });
 
 describe('newest()', () => {
-  it('keeps so many of each kind: a flood of plain calls pushes no notable one out', () => {
-    const flood = Array.from({ length: 1000 }, (_, index) => ({ ...plain, seq: 5000 - index }));
-    const notable = Array.from({ length: 400 }, (_, index) => call({ seq: 2000 - index }));
-    const kept = newest([...flood, ...notable]);
-    expect(kept.filter(isPlain).map(({ seq }) => seq)).toEqual(flood.slice(0, 60).map(({ seq }) => seq));
-    expect(kept.filter((one) => !isPlain(one)).map(({ seq }) => seq)).toEqual(
-      notable.slice(0, 300).map(({ seq }) => seq),
+  it('keeps so many of each kind: no flood pushes out the calls that were tried again', () => {
+    const of = (length: number, from: number, one: typeof plain) =>
+      Array.from({ length }, (_, index) => ({ ...one, seq: from - index }));
+    const kept = newest([...of(1000, 9000, plain), ...of(1000, 5000, throttledCall()), ...of(400, 2000, call())]);
+    expect(kept.map(({ seq }) => seq)).toEqual(
+      [...of(60, 9000, plain), ...of(150, 5000, plain), ...of(150, 2000, plain)].map(({ seq }) => seq),
     );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveSnapshot } from '../../../src/admin/live.js';
 import { type History, remember } from '../../../src/dashboard/history.js';
-import { append, type Point, pointOf } from '../../../src/dashboard/series.js';
+import { append, type Point, pointOf, timeRange } from '../../../src/dashboard/series.js';
 import { histogram, noCalls, snapshot } from './live.js';
 
 function historyOf(...snapshots: readonly Partial<LiveSnapshot>[]): History {
@@ -27,11 +27,15 @@ describe('pointOf()', () => {
         latency: { calls: histogram({ 10: 100 }), first_ended: histogram(), first_cut: histogram() },
       },
       {
-        ...{ uptime_ms: 130_000, calls: { ...noCalls, ended: 150, ok: 135, saved: 15 }, attempts: [100, 50] },
+        ...{
+          uptime_ms: 130_000,
+          calls: { ...noCalls, ended: 150, ok: 135, saved: 15, hedged: 26, hedges_won: 25 },
+          attempts: [100, 50],
+        },
         latency: {
           calls: histogram({ 10: 100, 100: 50 }),
           first_ended: histogram({ 100: 1 }),
-          first_cut: histogram({ 100: 1 }),
+          first_cut: histogram({ 100: 25 }),
         },
       },
     );
@@ -46,8 +50,8 @@ describe('pointOf()', () => {
     });
     expect(pointOf(history)?.p50).toBeCloseTo(8.75, 2);
     expect(pointOf(history)?.p99).toBeCloseTo(98.5, 1);
-    // Half of the first attempts were cut before they had ended: more is not known.
-    expect(pointOf(history)?.firstP99).toBe(50);
+    // Half of the slow ones were cut short: it lies above what calls did take.
+    expect(pointOf(history)?.p99Unhedged).toBeCloseTo(98.5, 1);
   });
 
   it('of a program that is younger than the span is measured from its start', () => {
@@ -63,9 +67,17 @@ describe('pointOf()', () => {
   it('without calls has no shares and no latency; without a throttle no tokens', () => {
     const idle = historyOf({ uptime_ms: 5000, throttle: null });
     expect(pointOf(idle)).toMatchObject({
-      ...{ callsPerSecond: 0, success: null, successWithout: null, p50: null, p99: null, firstP99: null },
+      ...{ callsPerSecond: 0, success: null, successWithout: null, p50: null, p99: null, p99Unhedged: null },
       ...{ attempts: null, tokens: null, threshold: null },
     });
+  });
+});
+
+describe('timeRange()', () => {
+  it('is from the first point to the last, a minute at least', () => {
+    expect(timeRange([pointAt(100), pointAt(101), pointAt(400)], 500)).toEqual([100, 400]);
+    expect(timeRange([pointAt(100)], 500)).toEqual([40, 100]);
+    expect(timeRange([], 500)).toEqual([440, 500]);
   });
 });
 
