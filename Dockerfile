@@ -5,6 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
+COPY docs/troubleshooting.md docs/
 COPY scripts/finish-build.mjs scripts/
 COPY src src
 RUN npm run build && npm prune --omit=dev

@@ -46,6 +46,10 @@ if (existsSync(document))
 function pageOf(markdown) {
   const body = marked
     .parse(markdown, { async: false })
+    // The other documents are not served: they are named as they stand beside the program. Code that is wide is scrolled with
+    // the keyboard too.
+    .replace(/<a href="([^":#]+\.md)(?:#[^"]*)?">.*?<\/a>/g, '<code>docs/$1</code>')
+    .replaceAll('<pre>', '<pre tabindex="0">')
     .replace(
       /<h([1-6])>(.*?)<\/h\1>/g,
       (_whole, level, text) => `<h${level} id="${anchorOf(text)}">${text}</h${level}>`,

@@ -51,3 +51,10 @@ test.each([
   await page.locator('dialog[open]').waitFor();
   expect(await violations(page)).toEqual([]);
 });
+
+test.each(['light', 'dark'] as const)('/troubleshooting, %s: nothing stands in anybody’s way', async (colorScheme) => {
+  const page = await openPage(`${fake?.url}troubleshooting#throttled`, { colorScheme, bypassCSP: true });
+  await page.locator('html[data-theme]').waitFor();
+  expect(await page.locator(':target').textContent()).toBe('throttled');
+  expect(await violations(page)).toEqual([]);
+});
