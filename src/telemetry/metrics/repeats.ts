@@ -39,12 +39,11 @@ export function hasWon(hedge: MeteredAttempt, { winner }: MeteredCall, ok: boole
 
 /**
  * Whether a call that ended OK would have failed without its policy: its first policy attempt, or the transparent repeat of
- * it, failed, and another policy attempt answered. One that was cancelled for a hedge's answer might have answered too.
+ * it, failed, so that another one answered. One that was cancelled for a hedge's answer might have answered too.
  */
-export function isSaved({ attempts, winner }: MeteredCall, ok: boolean): boolean {
-  if (!ok || winner === null || winner.previous === 0) return false;
+export function isSaved({ attempts }: MeteredCall, ok: boolean): boolean {
   const end = lastFirst(attempts)?.end ?? null;
-  return end !== null && end.code !== Status.OK;
+  return ok && end !== null && end.code !== Status.OK;
 }
 
 /** A call's first policy attempt as it ended: the last of its transparent repeats. */
