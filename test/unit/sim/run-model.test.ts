@@ -88,6 +88,42 @@ describe('a simulation', () => {
     ]);
   });
 
+  it('SIM-07: a retry goes where its call has not been, whatever the order of picks', () => {
+    const aborted = retry({ retryable: new Set([Status.ABORTED]) });
+    const terms = {
+      balancing: { kind: 'pick_first', shuffle: false },
+      outages: [outage('0s-100s:backend=b1:ABORTED')],
+    } as const;
+    expect(oks(play(aborted, terms))).toBe(1000);
+    expect(oks(play(none, terms))).toBe(0);
+  });
+
+  it('SIM-07: a backend that keeps silent past deadlines is parked', () => {
+    const run = play(none, { outages: [outage('1s-9s:backend=b1:silent')] }, { deadline: 1500 });
+    expect(run.parks.map(({ backend }) => backend)).toContain('b1');
+  });
+
+  it('SIM-07: a park that is over is probed by calls with a policy at once, by others after a grace', () => {
+    const terms = { rate: 10, outages: [outage('1s-3s'), outage('3s-100s:backend=b2')] };
+    const second = (run: ReturnType<typeof play>) => run.parks.filter(({ backend }) => backend === 'b2')[1]?.from ?? 0;
+    const [guarded, bare] = [second(play(retry(), terms)), second(play(none, terms))];
+    expect(guarded).toBeGreaterThan(31_000);
+    expect(guarded).toBeLessThan(35_000);
+    expect(bare).toBeGreaterThan(61_000);
+  });
+
+  it('SIM-07: half an outage befalls half of the attempts', () => {
+    const run = play(none, { outages: [outage('0s-100s:rate=50%:ABORTED')] });
+    expect(Math.abs(oks(run) - 500)).toBeLessThan(80);
+  });
+
+  it('SIM-06: a call is held back once, however often the throttle is asked for it', () => {
+    const plan = hedge(10, { maxAttempts: 3, nonFatal: new Set([Status.UNAVAILABLE]) });
+    const run = play(plan, { failures: failures('100%:UNAVAILABLE') }, { throttle });
+    expect(run.suppressed).toBeGreaterThan(900);
+    expect(run.suppressed).toBeLessThanOrEqual(1000);
+  });
+
   it('SIM-08: what is down gets no attempt; what was there is lost', () => {
     const terms = { latency: latency('200ms'), outages: [outage('1s-5s:backend=b1:down')] };
     const bare = play(none, terms);
@@ -110,6 +146,8 @@ describe('a simulation', () => {
     for (const { code, endedAt } of waited) expect([code, endedAt]).toEqual([Status.OK, 2020]);
     const impatient = play(none, terms, { waitForReady: true, deadline: 100 });
     expect(impatient.calls.some(({ reason }) => reason === 'deadline_exceeded')).toBe(true);
+    // Who has given up is not served when they are up.
+    expect(impatient.sends.filter((at) => at > 500)).toEqual([]);
     expect(impatient.left).toEqual({ calls: 0, attempts: 0, bytes: 0 });
   });
 
