@@ -2,7 +2,7 @@ import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LiveSnapshot, RecentCall } from '../../src/admin/live.js';
 import { built } from '../support/build.js';
-import { attempt, backendRow, call, hedgedCall, snapshot, throttledCall } from '../unit/dashboard/live.js';
+import { attempt, backendRow, call, hedgedCall, noCalls, snapshot, throttledCall } from '../unit/dashboard/live.js';
 import { closePages, openPage } from './browser.js';
 import { FakeProxy } from './fake-proxy.js';
 
@@ -148,6 +148,23 @@ test('news leaves the focus where it is, and the list where it is while it is pa
   await page.locator('[data-call=run1-5]').waitFor();
 });
 
+test('after a reconnect no call is there twice; another run of the proxy begins from nothing', async () => {
+  const fake = await proxy();
+  const page = await openPage(fake.url, {}, true);
+  const cards = page.locator('.call');
+  await cards.nth(2).waitFor();
+  await fake.stop();
+  await page.locator('[data-banner=lost]').waitFor();
+  await fake.start();
+  await page.locator('html[data-link=up]').waitFor();
+  fake.calls([call({ seq: 4, call: 'run1-4' })]);
+  await page.locator('[data-call=run1-4]').waitFor();
+  expect(await cards.count()).toBe(4);
+  fake.live(snapshot({ instance: 'run2', uptime_ms: 1000 }));
+  await cards.first().waitFor({ state: 'detached' });
+  expect(await cards.count()).toBe(0);
+});
+
 test('a waterfall shows when each attempt was, what it waited for and whose answer the client got', async () => {
   const { url } = await proxy();
   const page = await openPage(url);
@@ -205,8 +222,10 @@ describe('what is said above everything else', () => {
       if (live !== null)
         new MutationObserver(() => heard.push(live.textContent ?? '')).observe(live, { childList: true });
     });
-    fake.live(later({ in_flight: 3 }));
-    fake.live(later({ in_flight: 4, uptime_ms: 62_000 }));
+    // The sentence is another one each time, and all is well still.
+    fake.live(later({ calls: { ...noCalls, ended: 100, ok: 100, saved: 1 } }));
+    fake.live(later({ calls: { ...noCalls, ended: 200, ok: 200, saved: 9 }, uptime_ms: 62_000 }));
+    await page.locator('h1', { hasText: 'retries saved 4.5 %' }).waitFor();
     fake.live(later({ draining: true, uptime_ms: 63_000 }));
     await page.locator('html[data-level=warn]').waitFor();
     const heard = await page.evaluate(() => (window as unknown as { heard: string[] }).heard);
