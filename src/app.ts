@@ -24,6 +24,7 @@ import { ClientMemory } from './proxy/client-memory.js';
 import type { ClientTls } from './proxy/client-tls.js';
 import { createListener, type Listener } from './proxy/listener.js';
 import { LossBook } from './proxy/losses.js';
+import { createMachineEnv } from './proxy/machine-env.js';
 import { createNoMeters } from './proxy/no-meters.js';
 import { createNotes } from './proxy/notes.js';
 import { observeAll } from './proxy/observers.js';
@@ -158,6 +159,7 @@ export function createApp(
     ),
     policyFor: (path) => methods.lookup(path),
     throttle,
+    machineEnv: createMachineEnv(random, throttle),
     replay,
     callLimit: settings.perCallBufferLimit,
     clientLimit: settings.clientBufferLimit,

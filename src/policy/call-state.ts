@@ -48,6 +48,8 @@ export interface CallState {
 }
 
 const untried: readonly BackendId[] = [];
+/** Of a call of which nothing is live. One array: most calls have one attempt. */
+export const noneLive: readonly LiveAttempt[] = [];
 const anywhere: Placement = { kind: 'any' };
 
 /**
@@ -64,7 +66,7 @@ export function createCall(plan: Plan, options: { readonly maxTransparent: numbe
     policy: 'on',
     placement: anywhere,
     deadlineAt: null,
-    live: [],
+    live: noneLive,
     dueAt: null,
     pushedUntil: null,
     held: null,

@@ -1,7 +1,7 @@
 import { type Millis, millis } from '../grpc/millis.js';
 import { Status } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
-import { type CallState, type LiveAttempt, liveAttempt } from './call-state.js';
+import { type CallState, type LiveAttempt, liveAttempt, noneLive } from './call-state.js';
 import { isDebit, judge, type Verdict } from './ladder.js';
 import type {
   AttemptCause,
@@ -255,14 +255,18 @@ function start(
 /** Takes an attempt that ended by itself off the list; null where it was over before. */
 function endLive(state: CallState, id: AttemptId): LiveAttempt | null {
   const ended = liveAttempt(state, id);
-  if (ended !== null) state.live = state.live.filter((attempt) => attempt !== ended);
+  if (ended !== null)
+    state.live = state.live.length === 1 ? noneLive : state.live.filter((attempt) => attempt !== ended);
   return ended;
 }
 
 /** Cancels all that is live but `keep`. */
 function cancelLive(state: CallState, why: CancelCause, keep: AttemptId | null, out: Decision[]): void {
+  const [first] = state.live;
+  // Most calls have one attempt, and nothing to be looked through.
+  if (first === undefined || (state.live.length === 1 && first.id === keep)) return;
   for (const { id } of state.live) if (id !== keep) out.push({ type: 'cancelAttempt', attempt: id, why });
-  state.live = state.live.filter(({ id }) => id === keep);
+  state.live = keep === null ? noneLive : state.live.filter(({ id }) => id === keep);
 }
 
 // === Commit and end ===

@@ -1,7 +1,7 @@
 import { type Millis, millis } from '../grpc/millis.js';
 import { transition } from '../policy/call.js';
 import { type CallState, createCall, liveAttempt } from '../policy/call-state.js';
-import type { AttemptCause, AttemptId, CallEvent, Decision, Env, Plan } from '../policy/types.js';
+import type { AttemptCause, AttemptId, CallEvent, Decision, Plan } from '../policy/types.js';
 import type { AlarmHandle } from '../runtime/ports.js';
 import type { HedgeTrigger } from './meters.js';
 import type { ProxyParts } from './parts.js';
@@ -31,20 +31,14 @@ export class CallMachine {
   /** What a hedge that is decided now is sent for. */
   private trigger: HedgeTrigger = 'delay';
   private throttledCounted = false;
-  /** Lent to the machine: one object for the call's life. */
-  private readonly env: { -readonly [Key in keyof Env]: Env[Key] };
+  /** When the event was taken that is being worked on, or was last (clock ms): a look at the clock costs more than a count. */
+  now: Millis = millis(0);
   private readonly ring = (): void => this.dispatch({ type: 'woke' });
 
   constructor(plan: Plan, parts: ProxyParts, owner: MachineOwner) {
     this.parts = parts;
     this.owner = owner;
     this.state = createCall(plan, { maxTransparent });
-    const { random, throttle } = parts;
-    this.env = {
-      now: millis(0),
-      random: () => random.next(),
-      throttled: (debit) => throttle.isShut(debit),
-    };
   }
 
   dispatch(event: CallEvent): void {
@@ -60,9 +54,11 @@ export class CallMachine {
       let next: CallEvent | undefined = event;
       let wakeAt: Millis | null = null;
       while (next !== undefined && !this.owner.over) {
-        this.env.now = millis(this.parts.clock.now());
+        const { machineEnv } = this.parts;
+        this.now = millis(this.parts.clock.now());
+        machineEnv.now = this.now;
         if (this.state.plan.kind === 'hedge') this.trigger = triggerOf(next, this.state.pushedUntil !== null);
-        const step = transition(this.state, next, this.env);
+        const step = transition(this.state, next, machineEnv);
         wakeAt = step.wakeAt;
         if (this.state.held === 'throttled') this.countThrottled();
         for (const decision of step.decisions) this.owner.apply(decision);
@@ -80,11 +76,6 @@ export class CallMachine {
   /** Whether the attempt is still wanted: it has neither ended nor been decided against, even where that is yet to be done. */
   wants(attempt: AttemptId): boolean {
     return liveAttempt(this.state, attempt) !== null;
-  }
-
-  /** When the event was taken that is being worked on, or was last (clock ms): a look at the clock costs more than a count. */
-  get now(): number {
-    return this.env.now;
   }
 
   /** Of the hedge whose start is being decided; null: it is another kind of attempt. */

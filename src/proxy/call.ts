@@ -54,8 +54,8 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
   readonly relay: RequestRelay;
   readonly startedAt: number;
   readonly deadlineAt: Millis | null;
-  /** Every attempt, in order of start; an attempt's id is its index + 1 (policy/types.ts). */
-  readonly attempts: Attempt[] = [];
+  /** Every attempt, in order of start; an attempt's id is its index + 1. Replaced, not pushed to, which makes room for 17. */
+  attempts: readonly Attempt[] = [];
   winner: Attempt | null = null;
   /** Where it stands among its connection's calls; the connection's own. */
   place = 0;
@@ -328,7 +328,7 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
     switch (decision.type) {
       case 'startAttempt': {
         const attempt = attemptFor(this, decision, this.seatFor(decision));
-        this.attempts.push(attempt);
+        this.attempts = [...this.attempts, attempt];
         // A committed call whose attempt never left is placed again, and stays committed.
         if (this.commitCause !== null) this.winner = attempt;
         attempt.place();

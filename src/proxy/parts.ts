@@ -9,6 +9,7 @@ import type { Alarms, Clock, Random, Turn } from '../runtime/ports.js';
 import type { UpstreamPool } from '../upstream/types.js';
 import type { AuthoritySetting } from './authority.js';
 import type { LossBook } from './losses.js';
+import type { MachineEnv } from './machine-env.js';
 import type { Meters } from './meters.js';
 import type { Notes } from './notes.js';
 import type { CallObserver } from './observer.js';
@@ -35,6 +36,8 @@ export interface ProxyParts {
   readonly policyFor: (path: string) => CallPolicy;
   /** One bucket for all calls (PRX-15). */
   readonly throttle: Throttle;
+  /** Made of `random` and `throttle` (machine-env.ts). */
+  readonly machineEnv: MachineEnv;
   /** Replay bytes in all. */
   readonly replay: ReplayBudget;
   /** Bytes; --per-call-buffer-limit and --client-buffer-limit. */

@@ -1,5 +1,6 @@
 import type fc from 'fast-check';
 import { describe, it } from 'vitest';
+import { createMachineEnv } from '../../src/proxy/machine-env.js';
 import type { RunScript } from '../support/call-script.js';
 import type { Planted } from '../support/virtual-proxy.js';
 import { mustFind } from './whole-call-find.js';
@@ -76,7 +77,7 @@ const faults: readonly (readonly [what: string, planted: Planted, seen: RegExp, 
   ],
   [
     'a jitter that goes out of its bounds',
-    { parts: (real) => ({ ...real, random: { next: () => 2 } }) },
+    { parts: (real) => ({ ...real, machineEnv: createMachineEnv({ next: () => 2 }, real.throttle) }) },
     /where the backoff is/,
   ],
   [

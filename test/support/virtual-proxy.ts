@@ -7,6 +7,7 @@ import { compileMethods, type MethodTable } from '../../src/config/methods.js';
 import { parseServiceConfig, type ServiceConfig } from '../../src/config/service-config.js';
 import { createThrottle, type Throttle } from '../../src/policy/throttle.js';
 import { LossBook } from '../../src/proxy/losses.js';
+import { createMachineEnv } from '../../src/proxy/machine-env.js';
 import { createNoMeters } from '../../src/proxy/no-meters.js';
 import { createNotes } from '../../src/proxy/notes.js';
 import type { ProxyParts } from '../../src/proxy/parts.js';
@@ -194,6 +195,7 @@ export class VirtualProxy {
       session: 'strict',
       losses: new LossBook(time, { onOutcome() {}, onLoss() {} }),
       policyFor: (path) => methods.lookup(path),
+      machineEnv: createMachineEnv(random, throttle),
       throttle: {
         isShut: (debit) => throttle.isShut(debit),
         count: (as) => {
