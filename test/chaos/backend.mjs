@@ -67,7 +67,9 @@ const servers = ports.split(',').map((port) => {
   server.on('stream', serve);
   return server.listen(Number(port), host);
 });
-Promise.all(servers.map((server) => once(server, 'listening'))).then(() => process.send?.({ up: true }));
+Promise.all(servers.map((server) => once(server, 'listening'))).then(() =>
+  process.send?.({ ports: servers.map((server) => server.address().port) }),
+);
 process.on('message', (message) => {
   slowness = message.slowness;
 });

@@ -22,7 +22,8 @@ afterEach(() => {
 async function startProcess(name: string): Promise<{ readonly child: ChildProcess; readonly port: number }> {
   const child = fork(program, [name, '127.0.0.1', '0', path.join(directory, 'executed')]);
   children.push(child);
-  const [{ port }] = (await alive('the backend to listen', once(child, 'message'))) as [{ port: number }];
+  const [{ ports }] = (await alive('the backend to listen', once(child, 'message'))) as [{ ports: [number] }];
+  const [port] = ports;
   child.send({ slowness: 600_000 });
   return { child, port };
 }
