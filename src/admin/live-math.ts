@@ -11,6 +11,7 @@ export interface Span {
   readonly seconds: number;
   /** Differences of the totals. */
   readonly calls: LiveCalls;
+  readonly codes: LiveSnapshot['codes'];
   readonly reasons: LiveSnapshot['reasons'];
   readonly attempts: readonly number[];
   readonly latency: LiveSnapshot['latency'];
@@ -41,12 +42,14 @@ export function spanOf(snapshot: LiveSnapshot, previous: LiveSnapshot | null): S
     calls: {
       ended: calls.ended - (past?.ended ?? 0),
       ok: calls.ok - (past?.ok ?? 0),
+      cancelled: calls.cancelled - (past?.cancelled ?? 0),
       saved: calls.saved - (past?.saved ?? 0),
       retried: calls.retried - (past?.retried ?? 0),
       hedged: calls.hedged - (past?.hedged ?? 0),
       hedges_won: calls.hedges_won - (past?.hedges_won ?? 0),
     },
-    reasons: reasonsSince(snapshot.reasons, previous?.reasons ?? {}),
+    codes: countsSince(snapshot.codes, previous?.codes ?? {}),
+    reasons: countsSince(snapshot.reasons, previous?.reasons ?? {}),
     attempts: snapshot.attempts.map((count, index) => count - (previous?.attempts[index] ?? 0)),
     latency: {
       calls: histogramSince(latency.calls, previous?.latency.calls),
@@ -57,20 +60,16 @@ export function spanOf(snapshot: LiveSnapshot, previous: LiveSnapshot | null): S
   };
 }
 
-type Reasons = LiveSnapshot['reasons'];
+type Counted<Name extends string> = Readonly<Partial<Record<Name, number>>>;
 
-function reasonsSince(now: Reasons, past: Reasons): Reasons {
-  const changed: Partial<Record<keyof Reasons, number>> = {};
-  for (const reason of reasonsIn(now)) {
-    const count = (now[reason] ?? 0) - (past[reason] ?? 0);
-    if (count > 0) changed[reason] = count;
+function countsSince<Name extends string>(now: Counted<Name>, past: Counted<Name>): Record<Name, number> {
+  const changed = {} as Record<Name, number>;
+  // The keys are of these names by their type; Object.keys only forgets it.
+  for (const name of Object.keys(now) as Name[]) {
+    const count = (now[name] ?? 0) - (past[name] ?? 0);
+    if (count > 0) changed[name] = count;
   }
   return changed;
-}
-
-function reasonsIn(reasons: Reasons): (keyof Reasons)[] {
-  // A snapshot's keys are stop reasons by its type; Object.keys only forgets it.
-  return Object.keys(reasons) as (keyof Reasons)[];
 }
 
 /** Their difference, bucket by bucket; `now` itself where the past is not known or had other bounds. */
@@ -85,19 +84,19 @@ export function callRate({ seconds, calls }: Span): number {
 }
 
 /** Calls whose end says something: a client that cancels its call judges nobody. */
-export function judged({ calls, reasons }: Span): number {
-  return Math.max(0, calls.ended - (reasons.client_cancelled ?? 0));
+export function judged({ ended, cancelled }: Pick<LiveCalls, 'ended' | 'cancelled'>): number {
+  return Math.max(0, ended - cancelled);
 }
 
 /** Share of the judged calls that ended OK, 0 to 1; null where there were none. */
 export function successShare(span: Span): number | null {
-  const all = judged(span);
+  const all = judged(span.calls);
   return all === 0 ? null : Math.min(1, span.calls.ok / all);
 }
 
 /** What that share would have been without retries and hedges: calls that a further attempt saved count as failed. */
 export function successShareWithout(span: Span): number | null {
-  const all = judged(span);
+  const all = judged(span.calls);
   return all === 0 ? null : Math.max(0, Math.min(1, (span.calls.ok - span.calls.saved) / all));
 }
 
@@ -182,15 +181,18 @@ export interface Headline {
 /** Shares of judged calls from which failures are told as such. */
 const failing = { warn: 0.01, bad: 0.05 } as const;
 
-/** What the backend or the client wanted to end so: no trouble of the pool's, however many there are. */
-const asMeant: ReadonlySet<string> = new Set([
-  'ok',
-  'fatal_status',
-  'client_cancelled',
-  'invalid_directive',
-  'malformed_request',
-  'pin_unknown',
-]);
+/**
+ * Statuses that say of a server that it is in trouble, whoever ended the call and why; with the others an application answers
+ * what it was asked. Those of HedgerowCallsFail in deploy/alerts.yml: who is woken finds the same told here.
+ */
+export const failureCodes: readonly string[] = [
+  'UNAVAILABLE',
+  'INTERNAL',
+  'UNKNOWN',
+  'DEADLINE_EXCEEDED',
+  'RESOURCE_EXHAUSTED',
+  'DATA_LOSS',
+];
 
 /**
  * The sentence that comes first: what keeps calls from being answered, else what keeps them from being retried, else what
@@ -227,22 +229,18 @@ function unretried({ throttle }: LiveSnapshot): Headline | null {
 
 function failures(span: Span | null): Headline | null {
   if (span === null) return null;
-  const all = judged(span);
+  const all = judged(span.calls);
   let failed = 0;
-  // Without a policy a backend's own answers and its troubles end alike: they may be looked at, but alarm nobody.
-  let policed = 0;
-  let most: { reason: string; count: number } | null = null;
-  for (const reason of reasonsIn(span.reasons)) {
-    if (asMeant.has(reason)) continue;
-    const count = span.reasons[reason] ?? 0;
+  let most: { code: string; count: number } | null = null;
+  for (const code of failureCodes) {
+    const count = span.codes[code] ?? 0;
     failed += count;
-    if (reason !== 'no_policy') policed += count;
-    if (most === null || count > most.count) most = { reason, count };
+    if (count > (most?.count ?? 0)) most = { code, count };
   }
-  const share = all === 0 ? 0 : failed / all;
+  const share = all === 0 ? 0 : Math.min(1, failed / all);
   if (most === null || share < failing.warn) return null;
-  const text = `${percent(share)} of calls fail, most often with ${most.reason}.`;
-  return { level: policed / all >= failing.bad ? 'bad' : 'warn', text };
+  const text = `${percent(share)} of calls fail, most often with ${most.code}.`;
+  return { level: share >= failing.bad ? 'bad' : 'warn', text };
 }
 
 function troubles({ backends, config }: LiveSnapshot): Headline | null {
@@ -259,7 +257,7 @@ function troubles({ backends, config }: LiveSnapshot): Headline | null {
 function calm(span: Span | null): string {
   if (span === null || span.calls.ended === 0) return 'All is well; no calls just now.';
   const { saved, hedges_won } = span.calls;
-  const all = judged(span);
+  const all = judged(span.calls);
   const parts: string[] = [];
   if (saved > 0 && all > 0) parts.push(`retries saved ${percent(saved / all)} of the calls`);
   if (hedges_won > 0 && all > 0)

@@ -31,6 +31,7 @@ export function topAsJson({ snapshot, previous, calls }: Shown): object {
             p50_ms: msOf(quantile(span.latency.calls, 0.5)),
             p99_ms: msOf(quantile(span.latency.calls, 0.99)),
             p99_ms_without_hedges: msOf(quantileUnhedged(span.latency, 0.99)),
+            codes: span.codes,
             reasons: span.reasons,
           },
     live: snapshot,

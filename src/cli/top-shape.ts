@@ -77,6 +77,7 @@ const throttle = {
 const totals = {
   ended: number,
   ok: number,
+  cancelled: number,
   saved: number,
   retried: number,
   hedged: number,
@@ -94,6 +95,7 @@ const snapshot = object({
   in_flight: number,
   clients: number,
   calls: object(totals),
+  codes: counts,
   reasons: counts,
   attempts: list(number),
   latency: object({ calls: histogram, first_ended: histogram, first_cut: histogram }),

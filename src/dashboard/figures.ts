@@ -34,7 +34,7 @@ export function feltOf(period: Span | null): Felt {
     return { success: none, successWithout: none, p99: none, p99Without: none };
   }
   const { calls, latency } = period;
-  const failed = Math.max(0, judged(period) - calls.ok);
+  const failed = Math.max(0, judged(calls) - calls.ok);
   return {
     success: {
       value: share(successShare(period)),
@@ -148,14 +148,15 @@ export function methodRows({ methods }: LiveSnapshot, previous: LiveSnapshot | n
     const past = before.get(now.method);
     const ended = now.ended - (past?.ended ?? 0);
     if (ended <= 0) return [];
-    const of = (key: 'ok' | 'saved' | 'retried' | 'hedged'): number => now[key] - (past?.[key] ?? 0);
+    const of = (key: 'ok' | 'cancelled' | 'saved' | 'retried' | 'hedged'): number => now[key] - (past?.[key] ?? 0);
+    const all = judged({ ended, cancelled: of('cancelled') });
     return [
       {
         method: now.method,
         name: shortMethod(`/${now.method}`).replace(/^\//, ''),
         calls: amount(ended),
-        success: percent(of('ok') / ended),
-        successWithout: percent(Math.max(0, of('ok') - of('saved')) / ended),
+        success: share(all === 0 ? null : of('ok') / all),
+        successWithout: share(all === 0 ? null : Math.max(0, of('ok') - of('saved')) / all),
         retried: percent(of('retried') / ended),
         hedged: percent(of('hedged') / ended),
       },

@@ -17,6 +17,8 @@ export interface LiveHistogram {
 export interface LiveCalls {
   readonly ended: number;
   readonly ok: number;
+  /** Calls that their client gave up: they judge nobody. */
+  readonly cancelled: number;
   /** Calls that ended OK and would have failed without their policy: the first attempt failed, a later one answered. */
   readonly saved: number;
   /** Calls with a retry among their attempts. */
@@ -35,6 +37,8 @@ export interface LiveNumbers {
   /** The program's; empty: unknown. */
   readonly version: string;
   readonly calls: LiveCalls;
+  /** By the name of the status that they ended with, as in the metrics; those that are zero are absent. */
+  readonly codes: Readonly<Partial<Record<string, number>>>;
   /** By stop reason; those that are zero are absent. */
   readonly reasons: Readonly<Partial<Record<StopReason, number>>>;
   /** How many calls took one attempt, two, …; the last is for that many or more. */

@@ -26,7 +26,8 @@ export function createNoMeters(): Meters {
 const empty: LiveHistogram = { bounds_ms: [], counts: [0] };
 const nothing: LiveNumbers = {
   version: '',
-  calls: { ended: 0, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+  calls: { ended: 0, ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+  codes: {},
   reasons: {},
   attempts: [0],
   latency: { calls: empty, first_ended: empty, first_cut: empty },

@@ -31,6 +31,23 @@ export class Counts {
     return sum;
   }
 
+  /** All of one column. @param column an index of the columns, in range */
+  ofColumn(column: number): number {
+    const { length } = this.columns;
+    let sum = 0;
+    for (let at = column; at < this.values.length; at += length) sum += this.values[at] ?? 0;
+    return sum;
+  }
+
+  /** Adds each row's sum. @param sums as long as there are rows */
+  addRowsTo(sums: Float64Array): void {
+    const { length } = this.columns;
+    this.values.forEach((value, at) => {
+      const row = Math.floor(at / length);
+      sums[row] = (sums[row] ?? 0) + value;
+    });
+  }
+
   /** Adds each column's sum. @param sums as long as there are columns */
   addColumnsTo(sums: Float64Array): void {
     const { length } = this.columns;

@@ -1,14 +1,18 @@
 import { Status } from '../../grpc/status.js';
-import { type StopReason, stopReasons } from '../../grpc/stop-reason.js';
+import { stopReasons } from '../../grpc/stop-reason.js';
 import type { LiveCalls, LiveHistogram, LiveMethod, LiveNumbers } from '../../proxy/live-numbers.js';
 import type { Histogram } from './histogram.js';
+import { codeNames } from './labels.js';
 import type { MethodNumbers } from './method-numbers.js';
 import type { ProgramNumbers } from './program-numbers.js';
+
+const clientCancelled = stopReasons.indexOf('client_cancelled');
 
 /** What was counted, as the live pages take it. Costs time for each method: not for the hot path. */
 export function readLive(counted: ProgramNumbers): LiveNumbers {
   const methods: LiveMethod[] = [];
-  const sum = { ended: 0, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
+  const sum = { ended: 0, ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
+  const codes = new Float64Array(codeNames.length);
   const reasons = new Float64Array(stopReasons.length);
   counted.methods.each((method, numbers) => {
     const calls = callsOf(numbers);
@@ -16,17 +20,20 @@ export function readLive(counted: ProgramNumbers): LiveNumbers {
     methods.push({ method, ...calls });
     sum.ended += calls.ended;
     sum.ok += calls.ok;
+    sum.cancelled += calls.cancelled;
     sum.saved += calls.saved;
     sum.retried += calls.retried;
     sum.hedged += calls.hedged;
     sum.hedges_won += calls.hedges_won;
+    numbers.calls.addRowsTo(codes);
     numbers.calls.addColumnsTo(reasons);
   });
   methods.sort((a, b) => b.ended - a.ended);
   return {
     version: counted.facts.version,
     calls: sum,
-    reasons: byReason(reasons),
+    codes: byName(codeNames, codes),
+    reasons: byName(stopReasons, reasons),
     attempts: [...counted.attemptsPerCall.counts],
     latency: {
       calls: tellHistogram(counted.latency),
@@ -38,14 +45,22 @@ export function readLive(counted: ProgramNumbers): LiveNumbers {
 }
 
 function callsOf({ calls, saved, retried, hedged, hedgesWon }: MethodNumbers): LiveCalls {
-  return { ended: calls.total(), ok: calls.ofRow(Status.OK), saved, retried, hedged, hedges_won: hedgesWon };
+  return {
+    ended: calls.total(),
+    ok: calls.ofRow(Status.OK),
+    cancelled: calls.ofColumn(clientCancelled),
+    saved,
+    retried,
+    hedged,
+    hedges_won: hedgesWon,
+  };
 }
 
-function byReason(counts: Float64Array): Partial<Record<StopReason, number>> {
-  const told: Partial<Record<StopReason, number>> = {};
-  stopReasons.forEach((reason, at) => {
+function byName<Name extends string>(names: readonly Name[], counts: Float64Array): Partial<Record<Name, number>> {
+  const told: Partial<Record<Name, number>> = {};
+  names.forEach((name, at) => {
     const count = counts[at] ?? 0;
-    if (count > 0) told[reason] = count;
+    if (count > 0) told[name] = count;
   });
   return told;
 }

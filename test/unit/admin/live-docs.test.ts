@@ -41,10 +41,14 @@ test('docs/admin.md has every field of /calls, and no others', () => {
 test('docs/admin.md has every field of /live, and no others', () => {
   const world = new World();
   const { body } = ask('/live', world);
-  const calls = { ended: 1, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
+  const calls = { ended: 1, ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
   const methods = [{ method: 's/M', ...calls }];
-  const fields = fieldsOf({ ...createNoMeters().live(), ...(body as object), methods }, ['backends', 'reasons']);
+  const fields = fieldsOf({ ...createNoMeters().live(), ...(body as object), methods }, [
+    'backends',
+    'codes',
+    'reasons',
+  ]);
   const told = fields.map((field) => field.replace(/^latency\.(calls|first_ended|first_cut)\./, 'HISTOGRAM.'));
   const rows = rowsOf('GET /live').filter((row) => row !== 'HISTOGRAM');
-  expect(rows.toSorted()).toEqual([...new Set([...told, 'reasons'])].toSorted());
+  expect(rows.toSorted()).toEqual([...new Set([...told, 'codes', 'reasons'])].toSorted());
 });

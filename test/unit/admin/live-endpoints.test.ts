@@ -79,7 +79,7 @@ test.each([
 });
 
 test('of methods those with most calls are told, 50 at most', () => {
-  const calls = { ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
+  const calls = { ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
   const methods = Array.from({ length: 60 }, (_, at) => ({ method: `s/M${at}`, ended: 60 - at, ...calls }));
   const readings = { instance: 'first', at: 0, uptime: 0, inFlight: 0, clients: 0, replayHeld: 0, replayLimit: 0 };
   const told = describeLive({ ...readings, numbers: { ...createNoMeters().live(), methods } }, new World()).methods;

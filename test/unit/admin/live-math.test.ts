@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { LiveCalls, LiveSnapshot } from '../../../src/admin/live.js';
 import {
   attemptsPerCall,
   callRate,
+  failureCodes,
   headline,
   percent,
   quantile,
@@ -22,6 +24,7 @@ describe('the span between two snapshots', () => {
     const past = live({
       uptime_ms: 10_000,
       calls: calls({ ended: 100, ok: 90, saved: 5 }),
+      codes: { OK: 90, UNAVAILABLE: 10 },
       reasons: { ok: 90, throttled: 10 },
       attempts: [80, 20, 0],
       throttle: { ...throttle, suppressed: 7 },
@@ -30,7 +33,8 @@ describe('the span between two snapshots', () => {
       // A wall clock that was set back changes no rate.
       at: past.at - 60_000,
       uptime_ms: 12_000,
-      calls: calls({ ended: 140, ok: 126, saved: 13 }),
+      calls: calls({ ended: 140, ok: 126, cancelled: 2, saved: 13 }),
+      codes: { OK: 126, UNAVAILABLE: 10, INTERNAL: 2, CANCELLED: 2 },
       reasons: { ok: 126, throttled: 12, client_cancelled: 2 },
       attempts: [100, 30, 10],
       throttle: { ...throttle, suppressed: 9 },
@@ -38,7 +42,8 @@ describe('the span between two snapshots', () => {
     const span = spanOf(now, past);
     expect(span).toMatchObject({
       seconds: 2,
-      calls: { ended: 40, ok: 36, saved: 8 },
+      calls: { ended: 40, ok: 36, cancelled: 2, saved: 8 },
+      codes: { OK: 36, INTERNAL: 2, CANCELLED: 2 },
       reasons: { ok: 36, throttled: 2, client_cancelled: 2 },
       attempts: [20, 10, 10],
       suppressed: 2,
@@ -159,30 +164,30 @@ describe('what calls would have taken without hedges', () => {
 });
 
 describe('the headline', () => {
-  const busy = (reasons: LiveSnapshot['reasons'], more: Partial<LiveCalls> = {}) => {
-    const ended = Object.values(reasons).reduce((sum, count) => sum + count, 0);
-    return { reasons, calls: calls({ ended, ok: reasons.ok ?? 0, ...more }) };
+  const busy = (codes: Readonly<Record<string, number>>, more: Partial<LiveCalls> = {}) => {
+    const ended = Object.values(codes).reduce((sum, count) => sum + count, 0);
+    return { codes, calls: calls({ ended, ok: codes['OK'] ?? 0, cancelled: codes['CANCELLED'] ?? 0, ...more }) };
   };
   const parked = backend('b', { state: 'parked' });
 
   const cases: readonly [name: string, snapshot: LiveSnapshot, level: string, text: string][] = [
     ['idle', live(), 'ok', 'All is well; no calls just now.'],
-    ['well', live(busy({ ok: 10 })), 'ok', 'All is well; nothing had to be retried.'],
+    ['well', live(busy({ OK: 10 })), 'ok', 'All is well; nothing had to be retried.'],
     [
       'saved',
-      live(busy({ ok: 100 }, { saved: 4, hedges_won: 3 })),
+      live(busy({ OK: 100 }, { saved: 4, hedges_won: 3 })),
       'ok',
       'All is well: retries saved 4 % of the calls, hedges answered 3 % of them first.',
     ],
     [
       'hedged',
-      live(busy({ ok: 100 }, { hedges_won: 3 })),
+      live(busy({ OK: 100 }, { hedges_won: 3 })),
       'ok',
       'All is well: hedges answered 3 % of the calls first.',
     ],
     [
       'answers that were meant so and calls that clients gave up',
-      live(busy({ ok: 10, fatal_status: 50, client_cancelled: 50 })),
+      live(busy({ OK: 10, NOT_FOUND: 30, FAILED_PRECONDITION: 20, CANCELLED: 50 })),
       'ok',
       'All is well; nothing had to be retried.',
     ],
@@ -207,23 +212,23 @@ describe('the headline', () => {
     ],
     [
       'throttled before its failures',
-      live({ throttle, ...busy({ ok: 1, throttled: 9 }) }),
+      live({ throttle, ...busy({ OK: 1, UNAVAILABLE: 9 }) }),
       'bad',
       'Retries are held back: too many attempts fail (4.3 tokens; above 5 they go on).',
     ],
     [
       'fails',
-      live(busy({ ok: 80, throttled: 5, no_policy: 15 })),
+      live(busy({ OK: 80, UNAVAILABLE: 5, INTERNAL: 15 })),
       'bad',
-      '20 % of calls fail, most often with no_policy.',
+      '20 % of calls fail, most often with INTERNAL.',
     ],
     [
       'fails now and then',
-      live(busy({ ok: 98, throttled: 2 })),
+      live(busy({ OK: 98, UNAVAILABLE: 2 })),
       'warn',
-      '2 % of calls fail, most often with throttled.',
+      '2 % of calls fail, most often with UNAVAILABLE.',
     ],
-    ['fails next to never', live(busy({ ok: 999, throttled: 1 })), 'ok', 'All is well; nothing had to be retried.'],
+    ['fails next to never', live(busy({ OK: 999, UNAVAILABLE: 1 })), 'ok', 'All is well; nothing had to be retried.'],
     [
       'rejected',
       live({ config: { path: null, version: '1', rejected: true } }),
@@ -242,9 +247,25 @@ describe('the headline', () => {
     expect(headline(snapshot, null)).toEqual({ level, text });
   });
 
+  it.each(failureCodes)('is bad where every call ends %s, whatever the reason', (code) => {
+    for (const reason of ['fatal_status', 'no_policy', 'attempts_exhausted'] as const)
+      expect(headline(live({ ...busy({ [code]: 20 }), reasons: { [reason]: 20 } }), null)).toEqual({
+        level: 'bad',
+        text: `100 % of calls fail, most often with ${code}.`,
+      });
+  });
+
+  it('counts as failures what wakes somebody: the statuses of HedgerowCallsFail in deploy/alerts.yml', () => {
+    const rule = readFileSync(new URL('../../../deploy/alerts.yml', import.meta.url), 'utf8')
+      .split('- alert: ')
+      .find((text) => text.startsWith('HedgerowCallsFail\n'));
+    const codes = rule?.match(/code=~"([A-Z_|]+)"/)?.[1] ?? '';
+    expect(codes.split('|').toSorted()).toEqual(failureCodes.toSorted());
+  });
+
   it('tells of the span, not of what was before it', () => {
-    const past = live(busy({ ok: 1, throttled: 99 }));
-    const now = live({ uptime_ms: 20_000, ...busy({ ok: 101, throttled: 99 }) });
+    const past = live(busy({ OK: 1, UNAVAILABLE: 99 }));
+    const now = live({ uptime_ms: 20_000, ...busy({ OK: 101, UNAVAILABLE: 99 }) });
     expect(headline(now, past)).toEqual({ level: 'ok', text: 'All is well; nothing had to be retried.' });
   });
 });

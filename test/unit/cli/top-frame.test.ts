@@ -26,7 +26,8 @@ const busy = [
     uptime_ms: 12_000,
     in_flight: 7,
     clients: 2,
-    calls: { ended: 400, ok: 380, saved: 20, retried: 25, hedged: 30, hedges_won: 10 },
+    calls: { ended: 400, ok: 380, cancelled: 0, saved: 20, retried: 25, hedged: 30, hedges_won: 10 },
+    codes: { OK: 380, UNAVAILABLE: 20 },
     reasons: { ok: 380, attempts_exhausted: 15, throttled: 5 },
     attempts: [360, 30, 10, 0, 0],
     latency: {
@@ -66,7 +67,7 @@ describe('the screen of hedgerow top', () => {
   it('TOP-01: a frame: the sentence, the figures, backends, calls as waterfalls, and why the newest ended so', () => {
     expect(drawFrame(read(busy, calls), look()).map((line) => line.trimEnd())).toEqual(
       `hedgerow 0.1.0  127.0.0.1:9901                                 up 12 s  08:53:32
-■ 5 % of calls fail, most often with attempts_exhausted.
+■ 5 % of calls fail, most often with UNAVAILABLE.
 
 calls     200/s   in flight 7   2 clients   last 2 s
 success   95 %   without retries 90 %   attempts per call 1.13

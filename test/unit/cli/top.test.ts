@@ -196,6 +196,7 @@ describe('hedgerow top without a terminal', () => {
         p50_ms: null,
         p99_ms: null,
         p99_ms_without_hedges: null,
+        codes: {},
         reasons: {},
       },
       live: expect.objectContaining({ instance: 'first', uptime_ms: 62_000 }),

@@ -12,7 +12,7 @@ describe('feltOf()', () => {
   it('tells what clients got, and what they would have had without the policy', () => {
     const felt = feltOf(
       period({
-        calls: { ended: 1000, ok: 990, saved: 40, retried: 45, hedged: 20, hedges_won: 12 },
+        calls: { ended: 1000, ok: 990, cancelled: 0, saved: 40, retried: 45, hedged: 20, hedges_won: 12 },
         latency: {
           calls: histogram({ 10: 980, 50: 20 }),
           first_ended: histogram({ 100: 8 }),
@@ -28,7 +28,7 @@ describe('feltOf()', () => {
   });
 
   it('counts no call that its client cancelled as failed', () => {
-    const felt = feltOf(period({ calls: { ...noCalls, ended: 10, ok: 8 }, reasons: { ok: 8, client_cancelled: 2 } }));
+    const felt = feltOf(period({ calls: { ...noCalls, ended: 10, ok: 8, cancelled: 2 } }));
     expect(felt.success).toEqual({ value: '100 %', note: 'all of them' });
     expect(felt.successWithout.note).toBe('nothing had to be saved');
   });
@@ -93,8 +93,17 @@ describe('causesOf()', () => {
 describe('methodRows()', () => {
   const now = snapshot({
     methods: [
-      { method: 'shop.v1.Orders/GetOrder', ended: 1200, ok: 1190, saved: 60, retried: 70, hedged: 0, hedges_won: 0 },
-      { method: 'other', ended: 5, ok: 5, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+      {
+        method: 'shop.v1.Orders/GetOrder',
+        ended: 1200,
+        ok: 1190,
+        cancelled: 0,
+        saved: 60,
+        retried: 70,
+        hedged: 0,
+        hedges_won: 0,
+      },
+      { method: 'other', ended: 5, ok: 5, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
     ],
   });
 
@@ -108,11 +117,31 @@ describe('methodRows()', () => {
     ]);
   });
 
+  it('shares of success are of the calls that their clients did not give up', () => {
+    const methods = [
+      { ...noCalls, method: 'a.A/Some', ended: 10, ok: 4, cancelled: 5, saved: 1 },
+      { ...noCalls, method: 'a.A/All', ended: 3, cancelled: 3 },
+    ];
+    expect(methodRows(snapshot({ methods }), null)).toMatchObject([
+      { calls: '10', success: '80 %', successWithout: '60 %' },
+      { calls: '3', success: '–', successWithout: '–' },
+    ]);
+  });
+
   it('or since a moment; a method without calls since then is left out', () => {
     const before = snapshot({
       methods: [
-        { method: 'shop.v1.Orders/GetOrder', ended: 1100, ok: 1095, saved: 50, retried: 60, hedged: 0, hedges_won: 0 },
-        { method: 'other', ended: 5, ok: 5, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+        {
+          method: 'shop.v1.Orders/GetOrder',
+          ended: 1100,
+          ok: 1095,
+          cancelled: 0,
+          saved: 50,
+          retried: 60,
+          hedged: 0,
+          hedges_won: 0,
+        },
+        { method: 'other', ended: 5, ok: 5, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
       ],
     });
     expect(methodRows(now, before)).toMatchObject([{ name: 'Orders/GetOrder', calls: '100', success: '95 %' }]);

@@ -51,7 +51,7 @@ export function backendRow(rest: Partial<Row> = {}): Row {
   };
 }
 
-export const noCalls: LiveCalls = { ended: 0, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
+export const noCalls: LiveCalls = { ended: 0, ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
 
 /** A program that has run for a minute, with three backends and nothing wrong. */
 export function snapshot(rest: Partial<LiveSnapshot> = {}): LiveSnapshot {
@@ -66,6 +66,7 @@ export function snapshot(rest: Partial<LiveSnapshot> = {}): LiveSnapshot {
     in_flight: 2,
     clients: 1,
     calls: noCalls,
+    codes: {},
     reasons: {},
     attempts: [0, 0, 0, 0, 0],
     latency: { calls: histogram(), first_ended: histogram(), first_cut: histogram() },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { LiveHistogram } from '../../../../src/proxy/live-numbers.js';
 import type { MeteredAttempt } from '../../../../src/proxy/meters.js';
 import { liveBuckets } from '../../../../src/telemetry/metrics/definition.js';
-import { answer, attemptOf, createMeters, idle, play, samples } from './rig.js';
+import { answer, attemptOf, createMeters, idle, play, printed, samples } from './rig.js';
 
 const unavailable = answer(14);
 
@@ -25,7 +25,8 @@ test('nothing is counted before the first call', () => {
   const live = createMeters().live();
   expect(live).toMatchObject({
     version: '1.2.3',
-    calls: { ended: 0, ok: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+    calls: { ended: 0, ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 },
+    codes: {},
     reasons: {},
     attempts: [0, 0, 0, 0, 0, 0],
     methods: [],
@@ -46,7 +47,22 @@ test('calls are told by method, those with most first, and in all; refused ones 
     ['s/A', 1, 1],
   ]);
   expect(live.reasons).toEqual({ ok: 3, fatal_status: 1, invalid_directive: 1 });
+  expect(live.codes).toEqual({ OK: 3, UNAVAILABLE: 1, INVALID_ARGUMENT: 1 });
   expect(live.attempts).toEqual([4, 0, 0, 0, 0, 0]);
+});
+
+test('calls that their clients gave up are told, by method and in all', () => {
+  const meters = createMeters();
+  for (const path of ['/s/A', '/s/B', '/s/B']) play(meters, { path, named: true }, 1, 'client_cancelled');
+  // A backend may answer so too: that is an end like any other.
+  play(meters, { path: '/s/A', named: true }, 1, 'fatal_status');
+  const live = meters.live();
+  expect(live.calls).toMatchObject({ ended: 4, cancelled: 3 });
+  expect(live.methods.map(({ method, cancelled }) => [method, cancelled])).toEqual([
+    ['s/A', 1],
+    ['s/B', 2],
+  ]);
+  expect(live.codes).toEqual({ CANCELLED: 4 });
 });
 
 test.each<[string, readonly MeteredAttempt[], number, object]>([
@@ -129,9 +145,9 @@ test('the time of a first attempt that was repeated transparently runs from the 
 test('/metrics tells saved calls by method, from the first call on that had another attempt', () => {
   const meters = createMeters();
   play(meters, { path: '/s/A', named: true });
-  expect(meters.render(idle)).not.toMatch(/^hedgerow_calls_saved_total\{/m);
+  expect(printed(meters)).not.toMatch(/^hedgerow_calls_saved_total\{/m);
   play(meters, { path: '/s/A', named: true, attempts: [failedFirst, retry] }, 14, 'attempts_exhausted');
-  expect(meters.render(idle)).toContain('hedgerow_calls_saved_total{method="s/A"} 0');
+  expect(printed(meters)).toContain('hedgerow_calls_saved_total{method="s/A"} 0');
   play(meters, { path: '/s/A', named: true, attempts: [failedFirst, retry] });
-  expect(samples(meters.render(idle), 'hedgerow_calls_saved_total')).toEqual({ 'method="s/A"': 1 });
+  expect(samples(printed(meters), 'hedgerow_calls_saved_total')).toEqual({ 'method="s/A"': 1 });
 });
