@@ -7,6 +7,8 @@ export interface RequestFacts {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
+  readonly fetchMode: string | undefined;
+  readonly fetchDest: string | undefined;
   readonly authorization: string | undefined;
 }
 
@@ -23,15 +25,19 @@ export interface AdmissionRules {
 export type Refusal = { readonly status: 401 | 403 | 421; readonly message: string } | null;
 
 /**
- * The admin listener's own safety (contract, Admin HTTP): no name that an attacker can point here (DNS rebinding), no POST
- * from another site's page, no POST from the network without the token.
+ * The admin listener's own safety (contract, Admin HTTP): no name that an attacker can point here (DNS rebinding), no request
+ * of another site's page but a link, no POST from the network without the token.
  */
 export function admit(facts: RequestFacts, rules: AdmissionRules): Refusal {
   const host = facts.host === undefined ? null : hostOf(facts.host);
   if (host === null || !(host === 'localhost' || isIP(host) !== 0 || rules.hosts.has(host))) {
     return { status: 421, message: 'the Host is neither an IP address nor localhost; name it with --admin-host' };
   }
-  if (facts.method === 'GET' || facts.method === 'HEAD') return null;
+  if (facts.method === 'GET' || facts.method === 'HEAD') {
+    return isOfPageElsewhere(facts) && !isLink(facts)
+      ? { status: 403, message: 'a page of another site may link to this, not load it' }
+      : null;
+  }
   if (!sameSite(facts)) return { status: 403, message: 'a page of another site may not ask for this' };
   if (!rules.beyondLoopback) return null;
   const given = bearerOf(facts.authorization);
@@ -42,9 +48,20 @@ export function admit(facts: RequestFacts, rules: AdmissionRules): Refusal {
   };
 }
 
+/** Fetch Metadata: `none` is the address bar; a script says nothing. */
+function isOfPageElsewhere({ fetchSite }: RequestFacts): boolean {
+  return fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none';
+}
+
+/** Leads the whole window here. A frame navigates as well, but within the other site's page, which could hold a stream so. */
+function isLink({ fetchMode, fetchDest }: RequestFacts): boolean {
+  return fetchMode === 'navigate' && (fetchDest === undefined || fetchDest === 'document');
+}
+
 /** A browser says where its page came from; a script says nothing. */
-function sameSite({ host, origin, fetchSite }: RequestFacts): boolean {
-  if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') return false;
+function sameSite(facts: RequestFacts): boolean {
+  const { host, origin } = facts;
+  if (isOfPageElsewhere(facts)) return false;
   if (origin === undefined) return true;
   return URL.canParse(origin) && new URL(origin).host === (host ?? '').toLowerCase();
 }

@@ -31,7 +31,14 @@ export interface Admin {
 }
 
 /** No client may hold a connection by saying little (ms); what one may say before its body (bytes). */
-const limits = { maxHeaderSize: 16 * 1024, headersTimeout: 5000, requestTimeout: 10_000, keepAliveTimeout: 5000 };
+const limits = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5000,
+  // How often the first two are looked at: Node does so every 30 s, for which silent connections held every place.
+  connectionsCheckingInterval: 1000,
+};
 const maxConnections = 256;
 
 export function createAdmin(options: AdminOptions): Admin {
@@ -50,13 +57,19 @@ export function createAdmin(options: AdminOptions): Admin {
   const server = http.createServer(limits, (request, response) => {
     const { method = '', url = '/', headers } = request;
     const { host, origin, authorization } = headers;
-    const site = headers['sec-fetch-site'];
-    const fetchSite = typeof site === 'string' ? site : undefined;
-    // A unix socket has no name to be tricked with, and its clients send whatever Host they like.
-    const facts = { method, host: listen.kind === 'unix' ? 'localhost' : host, origin, fetchSite, authorization };
+    const facts = {
+      method,
+      // A unix socket has no name to be tricked with, and its clients send whatever Host they like.
+      host: listen.kind === 'unix' ? 'localhost' : host,
+      origin,
+      fetchSite: oneOf(headers['sec-fetch-site']),
+      fetchMode: oneOf(headers['sec-fetch-mode']),
+      fetchDest: oneOf(headers['sec-fetch-dest']),
+      authorization,
+    };
     // No endpoint reads a body: whoever sends one is answered and the connection closed, not listened to.
     if (hasBody(headers)) response.setHeader('connection', 'close');
-    void respond(response, method, () => answer(facts, url, peerOf(request.socket), lastEventIdOf(headers)));
+    void respond(response, method, () => answer(facts, url, peerOf(request.socket), oneOf(headers['last-event-id'])));
   });
 
   /** Never rejects. What is answered at once is made in the turn of its request. */
@@ -148,9 +161,9 @@ function stream(
   response.on('error', () => {});
 }
 
-function lastEventIdOf(headers: http.IncomingHttpHeaders): string | undefined {
-  const id = headers['last-event-id'];
-  return typeof id === 'string' ? id : undefined;
+/** A header's value; Node joins repeated ones with a comma. */
+function oneOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function hasBody(headers: http.IncomingHttpHeaders): boolean {

@@ -154,6 +154,29 @@ test('headers over 16 KiB are refused', async () => {
   expect(text).toMatch(/^HTTP\/1\.1 431 /);
 });
 
+test('silent connections hold every place for seconds at most: then whoever comes is answered', async () => {
+  const port = portOf(await start(loopback));
+  const silent = Array.from({ length: 256 }, () => net.connect({ port, host: '127.0.0.1' }));
+  const gone = silent.map((socket) => once(socket, 'close'));
+  for (const socket of silent) socket.resume();
+  await alive('all places to be held', Promise.all(silent.map((socket) => once(socket, 'connect'))));
+  await expect(ask({ port, path: '/healthz' })).rejects.toThrow();
+  await alive('the silent ones to be closed', Promise.all(gone));
+  expect((await ask({ port, path: '/healthz' })).status).toBe(200);
+});
+
+test('ADM-31: what another site’s page loads is refused, whatever it is; what it links to is not', async () => {
+  const port = portOf(await start(loopback));
+  const page = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image', 'sec-fetch-mode': 'no-cors' };
+  for (const path of ['/', '/healthz', '/metrics', '/events', '/backends']) {
+    const { status, text } = await ask({ port, path, headers: page });
+    expect([status, text]).toEqual([403, '{"error":"a page of another site may link to this, not load it"}\n']);
+  }
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' };
+  expect((await ask({ port, path: '/healthz', headers: link })).status).toBe(200);
+  expect((await ask({ port, path: '/healthz', headers: { ...link, 'sec-fetch-dest': 'iframe' } })).status).toBe(403);
+});
+
 test('stop waits for no kept connection', async () => {
   const admin = await start(loopback);
   const agent = new http.Agent({ keepAlive: true });

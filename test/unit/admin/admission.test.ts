@@ -9,6 +9,8 @@ const get: RequestFacts = {
   host: '127.0.0.1:9901',
   origin: undefined,
   fetchSite: undefined,
+  fetchMode: undefined,
+  fetchDest: undefined,
   authorization: undefined,
 };
 const post: RequestFacts = { ...get, method: 'POST' };
@@ -88,13 +90,45 @@ describe('a POST from another site’s page', () => {
     expect(statusOf({ ...post, origin, fetchSite })).toBeNull();
   });
 
-  test('reading is left to the browser’s own rules', () => {
-    expect(statusOf({ ...get, origin: 'https://evil.example', fetchSite: 'cross-site' })).toBeNull();
+  test('that comes as a navigation, a form’s, is refused too', () => {
+    expect(statusOf({ ...post, fetchSite: 'cross-site', fetchMode: 'navigate', fetchDest: 'document' })).toBe(403);
   });
 
   test.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'post'])('%s counts as POST', (method) => {
     expect(statusOf({ ...post, method, origin: 'https://evil.example' })).toBe(403);
     expect(statusOf({ ...post, method }, network)).toBe(401);
+  });
+});
+
+describe('a GET of another site’s page', () => {
+  test.each([
+    ['cross-site', 'no-cors', 'image'],
+    ['cross-site', 'cors', 'empty'],
+    ['same-site', 'cors', 'empty'],
+    ['same-site', 'no-cors', 'script'],
+    ['cross-site', 'navigate', 'iframe'],
+    ['cross-site', 'navigate', 'object'],
+    ['cross-site', 'websocket', 'empty'],
+    ['cross-site', undefined, undefined],
+    ['same-origin, cross-site', 'cors', 'empty'],
+    ['', undefined, undefined],
+  ])('ADM-31: sec-fetch-site %s, mode %s, dest %s: refused', (fetchSite, fetchMode, fetchDest) => {
+    for (const method of ['GET', 'HEAD']) {
+      expect(statusOf({ ...get, method, fetchSite, fetchMode, fetchDest })).toBe(403);
+      expect(statusOf({ ...get, method, fetchSite, fetchMode, fetchDest }, network)).toBe(403);
+    }
+  });
+
+  test.each([
+    ['cross-site', 'navigate', 'document'],
+    ['same-site', 'navigate', 'document'],
+    ['cross-site', 'navigate', undefined],
+    ['same-origin', 'cors', 'empty'],
+    ['same-origin', 'no-cors', 'style'],
+    ['none', 'navigate', 'document'],
+    [undefined, undefined, undefined],
+  ])('ADM-31: sec-fetch-site %s, mode %s, dest %s: served', (fetchSite, fetchMode, fetchDest) => {
+    expect(statusOf({ ...get, fetchSite, fetchMode, fetchDest })).toBeNull();
   });
 });
 
@@ -131,6 +165,7 @@ test('every refusal says in a sentence what to do', () => {
   const refused = [
     admit({ ...get, host: 'evil.example' }, loopback),
     admit({ ...post, origin: 'null' }, loopback),
+    admit({ ...get, fetchSite: 'cross-site' }, loopback),
     admit(post, network),
   ];
   for (const refusal of refused) expect(refusal?.message.split(' ').length).toBeGreaterThan(5);

@@ -9,6 +9,8 @@ const plain: RequestFacts = {
   host: 'localhost',
   origin: undefined,
   fetchSite: undefined,
+  fetchMode: undefined,
+  fetchDest: undefined,
   authorization: undefined,
 };
 
