@@ -5,6 +5,9 @@ import type { LiveCalls, LiveHistogram, LiveSnapshot } from './live.js';
  * types: `hedgerow top` and the dashboard in the browser both take it as it is.
  */
 
+/** Methods that a snapshot tells of, those with most calls. */
+export const mostMethods = 50;
+
 /** What happened between two snapshots of one run. */
 export interface Span {
   /** Seconds, more than 0. */

@@ -2,6 +2,7 @@ import type { LiveNumbers } from '../proxy/live-numbers.js';
 import type { AdminState } from './admin-state.js';
 import { isReady, rowsOf } from './backend-rows.js';
 import type { LiveSnapshot } from './live.js';
+import { mostMethods } from './live-math.js';
 
 /** What the app reads off itself for a snapshot. */
 export interface LiveReadings {
@@ -17,9 +18,6 @@ export interface LiveReadings {
   readonly replayHeld: number;
   readonly replayLimit: number;
 }
-
-/** Methods that a snapshot tells of, those with most calls. */
-const mostMethods = 50;
 
 /** How things are. */
 export function describeLive(readings: LiveReadings, state: Omit<AdminState, 'watch'>): LiveSnapshot {

@@ -1,6 +1,7 @@
 import type { LiveSnapshot, RecentCall } from '../admin/live.js';
 import {
   judged,
+  mostMethods,
   percent,
   type Quantile,
   quantile,
@@ -141,11 +142,19 @@ export interface MethodRow {
   readonly hedged: string;
 }
 
-/** @param previous where the span begins; null: at the start */
+const noFigures = { calls: '–', success: '–', successWithout: '–', retried: '–', hedged: '–' } as const;
+
+/**
+ * One that has come among those that are told of since `previous` has no figures: how many of its calls are older is unknown.
+ *
+ * @param previous where the span begins; null: at the start
+ */
 export function methodRows({ methods }: LiveSnapshot, previous: LiveSnapshot | null): readonly MethodRow[] {
   const before = new Map((previous?.methods ?? []).map((one) => [one.method, one]));
   return methods.flatMap((now) => {
     const past = before.get(now.method);
+    const name = shortMethod(`/${now.method}`).replace(/^\//, '');
+    if (past === undefined && before.size >= mostMethods) return [{ method: now.method, name, ...noFigures }];
     const ended = now.ended - (past?.ended ?? 0);
     if (ended <= 0) return [];
     const of = (key: 'ok' | 'cancelled' | 'saved' | 'retried' | 'hedged'): number => now[key] - (past?.[key] ?? 0);
@@ -153,7 +162,7 @@ export function methodRows({ methods }: LiveSnapshot, previous: LiveSnapshot | n
     return [
       {
         method: now.method,
-        name: shortMethod(`/${now.method}`).replace(/^\//, ''),
+        name,
         calls: amount(ended),
         success: share(all === 0 ? null : of('ok') / all),
         successWithout: share(all === 0 ? null : Math.max(0, of('ok') - of('saved')) / all),

@@ -128,6 +128,22 @@ describe('methodRows()', () => {
     ]);
   });
 
+  it('a method that has come among the fifty since that moment has no figures: its calls may be older', () => {
+    const methods = Array.from({ length: 50 }, (_, at) => ({ ...noCalls, method: `a.A/M${at}`, ended: 100, ok: 100 }));
+    const fresh = { ...noCalls, method: 'a.A/New', ended: 900, ok: 900 };
+    const after = snapshot({ methods: [fresh, ...methods.slice(1)] });
+    expect(methodRows(after, snapshot({ methods }))).toEqual([
+      {
+        ...{ method: 'a.A/New', name: 'A/New', calls: '–', success: '–', successWithout: '–' },
+        ...{ retried: '–', hedged: '–' },
+      },
+    ]);
+    // Where there was room for it, it had no calls.
+    expect(methodRows(after, snapshot({ methods: methods.slice(1) }))).toMatchObject([
+      { calls: '900', success: '100 %' },
+    ]);
+  });
+
   it('or since a moment; a method without calls since then is left out', () => {
     const before = snapshot({
       methods: [
