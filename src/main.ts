@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { wallOffset } from './app/wall-offset.js';
 import { run } from './cli/run.js';
 import { serve } from './cli/serve.js';
 import { createNodeAlarms, createNodeTimer } from './runtime/alarms.js';
@@ -12,7 +13,7 @@ import { readText } from './runtime/read-text.js';
 import { nodeTurn } from './runtime/turn.js';
 import { nodeStamp, readAgain, watchFile } from './runtime/watch-file.js';
 import { createAccessLog } from './telemetry/access-log.js';
-import { createLogger } from './telemetry/logger.js';
+import { createLoggers } from './telemetry/logger.js';
 import type { ProcessFacts } from './telemetry/metrics/program-numbers.js';
 import { createRunLog } from './telemetry/serve-log.js';
 import { readTraceEnvironment, type TraceEnvironment } from './telemetry/traces/environment.js';
@@ -82,7 +83,12 @@ async function startTraces(
   if (!on) return null;
   const { startTracing } = await import('./telemetry/traces/start-tracing.js');
   const now = (): number => nodeClock.now();
-  const tracing = startTracing({ version: packageVersion(), now, wallNow: Date.now, tell });
+  const tracing = startTracing({
+    version: packageVersion(),
+    now,
+    wallOffset: () => wallOffset(nodeClock, Date.now),
+    tell,
+  });
   tell('info', { event: 'traces', endpoint }, `traces are sent to ${endpoint}`);
   return tracing;
 }
@@ -109,8 +115,13 @@ const exitCode = await run(process.argv.slice(2), io, {
     const meters = new ProgramMeters(processFacts());
     watchLoopLag(steadyClock, createNodeTimer(), (late) => meters.lagged(late));
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
-    const logger = createLogger({ level: settings.logLevel, format, destination: process.stdout });
-    const lines = createRunLog(logger, createAccessLog(logger, settings.accessLog), () => nodeClock.now());
+    const { logger, calls } = createLoggers({
+      level: settings.logLevel,
+      format,
+      destination: process.stdout,
+      onDropped: (kind) => meters.lineDropped(kind),
+    });
+    const lines = createRunLog(logger, createAccessLog(calls, settings.accessLog), () => nodeClock.now());
     // From before the start on: the default action would end the process, and every call with it.
     let onHangup = (): void => {};
     process.on('SIGHUP', () => onHangup());

@@ -18,6 +18,7 @@ import type { ClientView } from '../proxy/listener.js';
 import type { Clock } from '../runtime/ports.js';
 import type { SocketAddress } from '../runtime/socket-facts.js';
 import type { ConnectionView, UpstreamBackend } from '../upstream/types.js';
+import { wallOffset } from './wall-offset.js';
 
 /** What channelz takes from the rest of the proxy. */
 export interface ChannelzOptions {
@@ -70,7 +71,7 @@ export class ChannelzState implements ChannelzSource {
   constructor(options: ChannelzOptions) {
     this.options = options;
     const { clock, wallNow = Date.now } = options;
-    this.epoch = wallNow() - clock.now();
+    this.epoch = wallOffset(clock, wallNow);
   }
 
   // === What happens ===

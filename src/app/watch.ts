@@ -5,6 +5,7 @@ import { describeLive, type LiveReadings } from '../admin/live-state.js';
 import type { Settings } from '../config/settings.js';
 import { nodeWallClock } from '../runtime/clock.js';
 import type { Ports } from './ports.js';
+import { wallOffset } from './wall-offset.js';
 
 /** The ring of `--recent-calls`; null where nobody could ask for it. */
 export function createRing(
@@ -12,7 +13,7 @@ export function createRing(
   { clock }: Pick<Ports, 'clock'>,
 ): CallRing | null {
   if (admin === null || recentCalls === 0) return null;
-  return createCallRing(recentCalls, (now) => nodeWallClock.now() - clock.now() + now);
+  return createCallRing(recentCalls, (now) => wallOffset(clock, nodeWallClock.now) + now);
 }
 
 /** What the live endpoints tell. @param read what is read off the app at the moment */

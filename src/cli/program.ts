@@ -1,4 +1,5 @@
 import type { ConfigView, FileReload, NameReload, Program, ProgramPhase, ReloadReport } from '../admin/program.js';
+import { wallOffset } from '../app/wall-offset.js';
 import type { App, Ports } from '../app.js';
 import type { SettingOrigins } from '../config/read-settings.js';
 import type { Settings } from '../config/settings.js';
@@ -51,7 +52,7 @@ export class ServedProgram implements Program {
     const { settings, loaded, ports, wallNow } = options;
     this.options = options;
     // Taken once, so that one moment is told alike each time.
-    const offset = wallNow() - ports.clock.now();
+    const offset = wallOffset(ports.clock, wallNow);
     this.toWall = (at) => Math.round(offset + at);
     this.atStart = startConfigSource(serviceConfigPath(settings), loaded, ports.clock.now());
   }

@@ -32,6 +32,7 @@ export function createTurnClock(source: Clock, soon: (clear: () => void) => void
       soon(clear);
       return at;
     },
+    fresh: () => source.now(),
   };
 }
 

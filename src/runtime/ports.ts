@@ -1,6 +1,8 @@
 /** Monotonic time in milliseconds, fractional. */
 export interface Clock {
   now(): number;
+  /** Of a clock that stands still within a turn: what it would say if it did not. Without it `now` never stands still. */
+  fresh?(): number;
 }
 
 /** A source of numbers in [0, 1). */

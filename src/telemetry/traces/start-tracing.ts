@@ -10,8 +10,8 @@ export interface TracingOptions {
   readonly version: string;
   /** Clock milliseconds. */
   readonly now: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallNow: () => number;
+  /** What makes milliseconds since the epoch of the clock's, now. */
+  readonly wallOffset: () => number;
   readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
@@ -24,7 +24,7 @@ export interface RunningTracing extends Tracing {
  * Spans by OTLP over HTTP. OpenTelemetry's packages read what the environment says of sampler, limits, batches, exporter and
  * resource. What waits to be sent is bounded (OTEL_BSP_MAX_QUEUE_SIZE, 2048 spans); what is over it is dropped.
  */
-export function startTracing({ version, now, wallNow, tell }: TracingOptions): RunningTracing {
+export function startTracing({ version, now, wallOffset, tell }: TracingOptions): RunningTracing {
   const reports = new ExportReports(tell, now);
   const word = (text: string): void => reports.word(text);
   const silent = (): void => {};
@@ -38,7 +38,7 @@ export function startTracing({ version, now, wallNow, tell }: TracingOptions): R
     .merge(detectResources({ detectors: [envDetector] }));
   const exporter = reported(new OTLPTraceExporter(), reports);
   const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
-  const tracing = createCallTraces(provider.getTracer('hedgerow', version), () => wallNow() - now());
+  const tracing = createCallTraces(provider.getTracer('hedgerow', version), wallOffset);
   return {
     begin: (request, startedAt) => tracing.begin(request, startedAt),
     async stop(withinMs) {

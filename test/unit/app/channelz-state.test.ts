@@ -15,7 +15,8 @@ class Scene {
   bound: readonly string[] = [];
   calls: CallCounts | null = null;
   readonly state = new ChannelzState({
-    clock: { now: () => 0 },
+    // Made in the middle of a turn: its time is that of the turn's beginning.
+    clock: { now: () => -40, fresh: () => 0 },
     wallNow: () => 1_000_000,
     listening: () => this.bound,
     calls: () => this.calls,

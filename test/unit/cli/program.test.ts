@@ -38,7 +38,8 @@ class Rig {
       settings: read.settings,
       origins: read.origins,
       loaded: loaded(),
-      ports: this.time,
+      // Made in the middle of a turn: its time is that of the turn's beginning.
+      ports: { ...this.time, clock: { now: () => this.time.clock.now() - 40, fresh: () => this.time.clock.now() } },
       wallNow: () => 1_700_000_000_000 + this.time.clock.now() + this.step,
       info: (message) => this.told.push(message),
     });

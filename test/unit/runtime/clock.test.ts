@@ -8,6 +8,8 @@ it('a turn has one time: the first look asks, later ones are told the same until
   expect(clock.now()).toBe(1);
   time = 5;
   expect(clock.now()).toBe(1);
+  expect(clock.fresh?.()).toBe(5);
+  expect(clock.now()).toBe(1);
   expect(soon.length).toBe(1);
   soon.pop()?.();
   expect(clock.now()).toBe(5);

@@ -10,8 +10,10 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it } from 'vitest';
+import { wallOffset } from '../../../../src/app/wall-offset.js';
 import type { MetadataField } from '../../../../src/grpc/metadata.js';
 import type { CallTrace, Tracing } from '../../../../src/proxy/tracing.js';
+import { createTurnClock } from '../../../../src/runtime/clock.js';
 import { createCallTraces } from '../../../../src/telemetry/traces/call-traces.js';
 import { attempt, call, failed } from '../../demo/records.js';
 import { lines, pairs } from '../../grpc/lines.js';
@@ -22,14 +24,17 @@ const path = '/pkg.S/M';
 /** From the clock's milliseconds to those of the day, at 2024-07-03. */
 const offset = 1_720_000_000_000;
 
-function maker(sampler: Sampler = new ParentBasedSampler({ root: new AlwaysOnSampler() })): {
+function maker(
+  sampler: Sampler = new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+  offsetNow = () => offset,
+): {
   tracing: Tracing;
   spans(): readonly ReadableSpan[];
 } {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ sampler, spanProcessors: [new SimpleSpanProcessor(exporter)] });
   return {
-    tracing: createCallTraces(provider.getTracer('test'), () => offset),
+    tracing: createCallTraces(provider.getTracer('test'), offsetNow),
     spans: () => exporter.getFinishedSpans(),
   };
 }
@@ -49,6 +54,23 @@ function attributesOf(spans: readonly ReadableSpan[], key: string): unknown[] {
 const at = (ms: number): [number, number] => [1_720_000_000 + Math.floor(ms / 1000), (ms % 1000) * 1e6];
 
 describe('the trace of a call', () => {
+  it('has the times of the day however long a turn of the loop takes, in which the clock stands still', () => {
+    let steady = 1000;
+    const clock = createTurnClock({ now: () => steady }, () => {});
+    const { tracing, spans } = maker(undefined, () => wallOffset(clock, () => offset + steady));
+    expect(clock.now()).toBe(1000);
+    for (const late of [0, 400]) {
+      steady = 1000 + late;
+      expect(clock.now()).toBe(1000);
+      begin(tracing).ended(call({}));
+    }
+    const whole = spans().filter(({ name }) => name.startsWith('Sent'));
+    expect(whole.map(({ startTime, endTime }) => [startTime, endTime])).toEqual([
+      [at(1000), at(1100)],
+      [at(1000), at(1100)],
+    ]);
+  });
+
   it('is put together at its end, with the times that its record says', () => {
     const { tracing, spans } = maker();
     const trace = begin(tracing);
