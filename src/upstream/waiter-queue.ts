@@ -51,6 +51,9 @@ export class WaiterQueue {
     else before.after = after;
     if (after === null) this.tail = before;
     else after.before = before;
+    // One that has grown old would keep alive all that came after it.
+    place.before = null;
+    place.after = null;
     this.size -= 1;
     waiter.place = null;
   }

@@ -44,3 +44,16 @@ it('behaves like a plain list, whatever joins and leaves in whatever order', () 
     }),
   );
 });
+
+it('a place that has left has no neighbours, so that an old one keeps no other alive', () => {
+  const queue = new WaiterQueue();
+  const waiters = [new Caller(), new Caller(), new Caller(), new Caller()];
+  for (const waiter of waiters) queue.push(waiter);
+  const [first, second, third, last] = waiters.map(({ place }) => place);
+  expect([second?.before, second?.after]).toEqual([first, third]);
+  queue.remove(waiters[1] as Caller);
+  queue.remove(waiters[3] as Caller);
+  queue.shift(queue.lastTicket);
+  for (const gone of [first, second, last]) expect([gone?.before, gone?.after]).toEqual([null, null]);
+  expect(queue.first).toBe(waiters[2]);
+});
