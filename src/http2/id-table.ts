@@ -60,7 +60,7 @@ export class IdTable<T extends object> {
     values[gap] = undefined;
     this.size -= 1;
     // After a crowd the table becomes small again, a good deal later than it grew.
-    if (ids.length > kept && 16 * this.size < ids.length) this.resize(ids.length / 4);
+    if (ids.length > kept && 16 * this.size < ids.length) this.resize(Math.max(kept, ids.length / 4));
   }
 
   /** All values, by no order. The table must not change meanwhile. */

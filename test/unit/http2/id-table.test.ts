@@ -53,3 +53,16 @@ it('after a crowd it holds what is left, and takes more', () => {
   expect(table.get(1)).toEqual({ id: 1 });
   expect(table.get(2)).toBeUndefined();
 });
+
+it.each([
+  [128, 256],
+  [200, 512],
+  [512, 1024],
+])('after a crowd of %i its slots, %i at most, do not become fewer than 256', (crowd, most) => {
+  const table = new IdTable<Entry>();
+  const slots = (): number => (table as unknown as { readonly ids: Int32Array }).ids.length;
+  for (let id = 1; id <= crowd; id += 1) table.add(id, { id });
+  expect(slots()).toBe(most);
+  for (let id = 1; id <= crowd; id += 1) table.delete(id);
+  expect(slots()).toBe(256);
+});
