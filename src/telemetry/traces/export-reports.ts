@@ -14,6 +14,8 @@ export class ExportReports {
   private readonly tell: Tell;
   private readonly now: () => number;
   private failing = false;
+  /** A line has said that it fails. */
+  private told = false;
   private lost = 0;
   private lossDue = Number.NEGATIVE_INFINITY;
   private readonly words = createBurst(mostWords, quiet);
@@ -26,17 +28,28 @@ export class ExportReports {
 
   sent(): void {
     if (!this.failing) return;
+    const now = this.now();
+    // After a failure that was not told: with the first that is sent when a line is due.
+    if (!this.told && now < this.lossDue) return;
+    if (!this.told) this.lossDue = now + quiet;
     this.failing = false;
+    this.told = false;
     this.tellLost('traces are sent again', 'info');
   }
 
   failed(spans: number, error: unknown): void {
     this.lost += spans;
+    this.failing = true;
     const now = this.now();
     if (now < this.lossDue) return;
     this.lossDue = now + quiet;
-    this.failing = true;
+    this.told = true;
     this.tellLost(`traces could not be sent: ${reasonOf(error)}`, 'warn');
+  }
+
+  /** Nothing is sent any more: what is still untold is told now. */
+  ended(): void {
+    if (this.lost > 0) this.tellLost('traces could not all be sent', 'warn');
   }
 
   /** OpenTelemetry has something to say of itself. */

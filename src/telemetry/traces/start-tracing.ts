@@ -58,6 +58,7 @@ export function startTracing({ version, now, wallOffset, tell }: TracingOptions)
         late,
       ]);
       bound.abort();
+      reports.ended();
       if (outcome === 'late') tell('warn', { event: 'traces' }, `traces: not all could be sent within ${withinMs} ms`);
     },
   };

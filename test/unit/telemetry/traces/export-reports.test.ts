@@ -39,10 +39,40 @@ describe('spans that could not be sent', () => {
     reports.sent();
     reports.sent();
     expect(told.slice(1)).toEqual([['info', { event: 'traces', spans_lost: 7 }, 'traces are sent again']]);
-    // One that goes up and down makes no more lines.
-    reports.failed(1, new Error('down'));
+  });
+
+  it('are all told of a collector that comes and goes, by two lines a minute at most', () => {
+    reports.failed(2, new Error('down'));
+    now += 5000;
     reports.sent();
-    expect(told).toHaveLength(2);
+    for (let nth = 0; nth < 5; nth += 1) {
+      now += 5000;
+      reports.failed(100, new Error('down'));
+      now += 5000;
+      reports.sent();
+    }
+    expect(told.map(([, fields]) => fields['spans_lost'])).toEqual([2, undefined]);
+    now += 5000;
+    reports.sent();
+    reports.sent();
+    expect(told.slice(2)).toEqual([['info', { event: 'traces', spans_lost: 500 }, 'traces are sent again']]);
+    // That was the line of this minute.
+    reports.failed(7, new Error('down'));
+    reports.sent();
+    expect(told).toHaveLength(3);
+    now += 60_000;
+    reports.failed(1, new Error('down'));
+    expect(told.slice(3)).toEqual([['warn', { event: 'traces', spans_lost: 8 }, 'traces could not be sent: down']]);
+  });
+
+  it('are told at the end, where no line has yet told them', () => {
+    reports.ended();
+    expect(told).toEqual([]);
+    reports.failed(5, new Error('down'));
+    reports.failed(7, new Error('down'));
+    reports.ended();
+    reports.ended();
+    expect(told.slice(1)).toEqual([['warn', { event: 'traces', spans_lost: 7 }, 'traces could not all be sent']]);
   });
 
   it.each([
