@@ -27,6 +27,23 @@ export function completeFiles(encoded: readonly Uint8Array[]): Buffer[] {
   });
 }
 
+/** The full names, without the first dot, of the messages in these files, those within others included. */
+export function messagesOf(encoded: readonly Uint8Array[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const bytes of encoded) {
+    const file = FileDescriptorProto.decode(bytes) as IFileDescriptorProto;
+    addMessages(scopeOf(file), file.messageType ?? []);
+  }
+  return names;
+
+  function addMessages(scope: string, types: readonly IDescriptorProto[]): void {
+    for (const { name, nestedType = [] } of types) {
+      names.add(`${scope}.${name}`.slice(1));
+      addMessages(`${scope}.${name}`, nestedType);
+    }
+  }
+}
+
 /** @param homes the file of each type, by its full name with the dot */
 function complete(name: string, file: IFileDescriptorProto, homes: ReadonlyMap<string, string>): void {
   const dependencies = new Set<string>();

@@ -2,7 +2,7 @@ import type { ServerDuplexStream, ServiceDefinition, UntypedServiceImplementatio
 import type { PackageDefinition } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
 import { Status } from '../grpc/status.js';
-import { completeFiles } from './descriptors.js';
+import { completeFiles, messagesOf } from './descriptors.js';
 
 /** A service, and what serves it. */
 export interface ReflectionPart {
@@ -15,7 +15,7 @@ type InfoStream = ServerDuplexStream<unknown, unknown>;
 /**
  * grpc.reflection.v1 and v1alpha, for these services and themselves: by @grpc/reflection, which reads what proto-loader put
  * into their definitions. It serves only what it was made of, adds itself to a server, and answers without regard to whether
- * its client reads: here it is handed a server that takes down what is added, and streams that wait.
+ * its client reads: here it is handed a server that takes down what is added, and streams that wait and that mend its answers.
  *
  * @param admit what is wrong with the caller's credentials; null: nothing
  */
@@ -25,6 +25,7 @@ export function createReflection(
 ): readonly ReflectionPart[] {
   const own = partsOf({});
   const files = completeFiles([...services, ...own.map(({ definition }) => definition)].flatMap(filesOf));
+  const messages = messagesOf(files);
   // Of a package definition, its files are all that @grpc/reflection reads.
   const described = { files: { fileDescriptorProtos: files } } as unknown as PackageDefinition;
   return partsOf(described).map(({ definition, implementation: { [method]: handle } }) => ({
@@ -35,7 +36,7 @@ export function createReflection(
         call.on('error', () => {});
         const details = admit(call);
         if (details === null) {
-          (handle as (stream: ReflectedStream) => void)(patient(call));
+          (handle as (stream: ReflectedStream) => void)(patient(call, messages));
           return;
         }
         call.emit('error', { code: Status.UNAUTHENTICATED, details });
@@ -50,21 +51,60 @@ const method = 'ServerReflectionInfo';
 /** What @grpc/reflection asks of a stream. */
 interface ReflectedStream {
   on(event: 'data' | 'end', listener: (request: unknown) => void): void;
-  write(answer: unknown): void;
+  write(answer: ReflectionAnswer): void;
   end(): void;
 }
 
+/** Of an answer as @grpc/reflection makes it, what is mended here. */
+interface ReflectionAnswer {
+  readonly validHost?: unknown;
+  readonly originalRequest?: Readonly<Record<string, unknown>>;
+  readonly [response: string]: unknown;
+}
+
 /** Who does not read what it is told is not listened to until it does. */
-function patient(call: InfoStream): ReflectedStream {
+function patient(call: InfoStream, messages: ReadonlySet<string>): ReflectedStream {
   return {
     on: (event, listener) => call.on(event, listener),
     write(answer) {
-      if (call.write(answer)) return;
+      if (call.write(mended(answer, messages))) return;
       call.pause();
       call.once('drain', () => call.resume());
     },
     end: () => call.end(),
   };
+}
+
+/** What is asked for by a name, and how an answer says that it is not there. */
+const named: readonly (readonly [request: string, missing: string])[] = [
+  ['fileContainingSymbol', 'Symbol not found:'],
+  ['fileByFilename', 'Proto file not found:'],
+  ['allExtensionNumbersOfType', 'Extensions not found for symbol'],
+];
+
+/**
+ * @grpc/reflection looks names up in plain objects, where it finds `constructor` and the like; and it takes a type without
+ * extensions for one that is not there, for which reflection.proto has NOT_FOUND.
+ */
+function mended(answer: ReflectionAnswer, messages: ReadonlySet<string>): ReflectionAnswer {
+  const { validHost, originalRequest = {} } = answer;
+  for (const [request, missing] of named) {
+    const name = originalRequest[request];
+    if (originalRequest['messageRequest'] !== request || typeof name !== 'string') continue;
+    if (name in Object.prototype)
+      return {
+        validHost,
+        originalRequest,
+        errorResponse: { errorCode: Status.NOT_FOUND, errorMessage: `${missing} ${name}` },
+      };
+    if (request === 'allExtensionNumbersOfType' && 'errorResponse' in answer && messages.has(name))
+      return {
+        validHost,
+        originalRequest,
+        allExtensionNumbersResponse: { baseTypeName: name, extensionNumber: [] },
+      };
+  }
+  return answer;
 }
 
 function partsOf(described: PackageDefinition): ReflectionPart[] {
