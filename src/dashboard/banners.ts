@@ -4,19 +4,26 @@ import { count } from './count.js';
 
 /* What is said above everything else. Pure. */
 
+/** How the page hears of the proxy. `crowded`: there was no room for another stream; it asks now and then. */
+export type Link = 'up' | 'crowded' | 'lost';
+
 export interface Banner {
   /** Which one it is, for a screen reader to hear of it once. */
-  readonly id: 'lost' | 'draining' | 'rejected' | 'parked';
+  readonly id: 'lost' | 'crowded' | 'draining' | 'rejected' | 'parked';
   readonly tone: 'warn' | 'bad';
   readonly text: string;
 }
 
-/** @param snapshot the last one; null: none has come. @param up whether the connection to the proxy is there */
-export function bannersOf(snapshot: LiveSnapshot | null, up: boolean): readonly Banner[] {
+/** @param snapshot the last one; null: none has come. @param link how the page hears of the proxy */
+export function bannersOf(snapshot: LiveSnapshot | null, link: Link): readonly Banner[] {
   const banners: Banner[] = [];
-  if (!up) {
+  if (link === 'lost') {
     const old = snapshot === null ? '' : ' What you see is how it was.';
     banners.push({ id: 'lost', tone: 'bad', text: `Connection lost, trying again.${old}` });
+  }
+  if (link === 'crowded') {
+    const text = 'Too many dashboards are open: this one asks each 2 s, until there is room for it.';
+    banners.push({ id: 'crowded', tone: 'warn', text });
   }
   if (snapshot === null) return banners;
   const { draining, config, backends, in_flight } = snapshot;

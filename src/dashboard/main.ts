@@ -2,7 +2,7 @@ import type { LiveSnapshot } from '../admin/live.js';
 import { headline, spanOf } from '../admin/live-math.js';
 import { shortMethod, span } from '../text/words.js';
 import { backendLines } from './backend-rows.js';
-import { type Banner, bannersOf } from './banners.js';
+import { type Banner, bannersOf, type Link } from './banners.js';
 import { createCallsView } from './calls-view.js';
 import { createCharts } from './charts.js';
 import { openDetail } from './detail-view.js';
@@ -18,7 +18,7 @@ import { currentTheme, onSystemTheme, toggleTheme } from './theme.js';
 
 let history: History = [];
 let points: readonly Point[] = [];
-let up = true;
+let link: Link = 'up';
 let announced = '';
 let shownBanners = '';
 
@@ -120,7 +120,7 @@ function showMethods(snapshot: LiveSnapshot, base: LiveSnapshot | null): void {
 }
 
 function showBanners(): void {
-  const banners = bannersOf(last(), up);
+  const banners = bannersOf(last(), link);
   const key = banners.map(({ id, text }) => id + text).join('\n');
   if (key === shownBanners) return;
   shownBanners = key;
@@ -138,11 +138,14 @@ function announce(state: string, text: string): void {
   setText(byId('announcer'), text);
 }
 
-function showLink(state: boolean): void {
-  up = state;
-  document.documentElement.dataset['link'] = state ? 'up' : 'lost';
-  setText(byId('link'), state ? 'live' : 'connection lost');
-  if (!state) announce('lost', 'Connection to the proxy lost, trying again.');
+const linkWords = { up: 'live', crowded: 'each 2 s', lost: 'connection lost' } as const;
+
+function showLink(state: Link): void {
+  link = state;
+  document.documentElement.dataset['link'] = state;
+  setText(byId('link'), linkWords[state]);
+  if (state === 'lost') announce('lost', 'Connection to the proxy lost, trying again.');
+  if (state === 'crowded') announce('crowded', 'Too many dashboards are open, asking now and then.');
   showBanners();
 }
 

@@ -17,7 +17,7 @@ const opened: Opened[] = [];
 /**
  * A page of its own, with a browser's state of its own. After the test it must have had no error and asked nobody else.
  *
- * @param lonely the proxy goes away meanwhile: the browser's own lines about connections that fail are no faults
+ * @param lonely the proxy goes away meanwhile, or turns the page away: the browser's own lines about that are no faults
  */
 export async function openPage(url: string, options: BrowserContextOptions = {}, lonely = false): Promise<Page> {
   running ??= await chromium.launch({ executablePath, args: ['--no-sandbox'] });
@@ -28,7 +28,7 @@ export async function openPage(url: string, options: BrowserContextOptions = {},
   page.on('pageerror', ({ message }) => faults.push(`error: ${message}`));
   page.on('console', (line) => {
     const text = line.text();
-    if (lonely && /net::ERR_/.test(text)) return;
+    if (lonely && /net::ERR_|status of 503/.test(text)) return;
     if (line.type() === 'error' || line.type() === 'warning') faults.push(`console: ${text}`);
   });
   page.on('request', (request) => {

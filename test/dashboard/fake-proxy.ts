@@ -13,6 +13,8 @@ export class FakeProxy {
   port: number;
   private snapshot: LiveSnapshot;
   private ring: readonly RecentCall[];
+  /** Readers of /events are turned away, as when there are too many. */
+  full = false;
   private readonly followers = new Set<http.ServerResponse>();
   private server: http.Server | null = null;
   private readonly assets: Assets;
@@ -68,7 +70,19 @@ export class FakeProxy {
 
   private async answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const { url = '/' } = request;
+    if (url === '/live' || url.startsWith('/calls')) {
+      const since = Number(new URL(url, this.url).searchParams.get('since') ?? 0);
+      const body = url === '/live' ? this.snapshot : { calls: this.ring.filter(({ seq }) => seq > since) };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+      return;
+    }
     if (url === '/events') {
+      if (this.full) {
+        response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '5' });
+        response.end('{"error":"there is no room"}');
+        return;
+      }
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
       this.followers.add(response);
       response.on('close', () => this.followers.delete(response));

@@ -165,6 +165,24 @@ test('after a reconnect no call is there twice; another run of the proxy begins 
   expect(await cards.count()).toBe(0);
 });
 
+test('one dashboard too many asks now and then, says so, and takes up the stream when there is room', async () => {
+  const fake = await proxy();
+  fake.full = true;
+  const page = await openPage(fake.url, {}, true);
+  await page.locator('[data-banner=crowded]').waitFor();
+  expect(await page.locator('[data-banner=lost]').count()).toBe(0);
+  const cards = page.locator('.call');
+  await expect.poll(() => cards.count()).toBe(3);
+  fake.calls([call({ seq: 4, call: 'run1-4' })]);
+  fake.live(later({ draining: true }));
+  await page.locator('[data-call=run1-4]').waitFor();
+  await page.locator('[data-banner=draining]').waitFor();
+  fake.full = false;
+  await page.locator('html[data-link=up]').waitFor();
+  expect(await page.locator('[data-banner=crowded]').count()).toBe(0);
+  expect(await cards.count()).toBe(4);
+});
+
 test('a waterfall shows when each attempt was, what it waited for and whose answer the client got', async () => {
   const { url } = await proxy();
   const page = await openPage(url);

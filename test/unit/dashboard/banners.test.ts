@@ -3,12 +3,12 @@ import { bannersOf } from '../../../src/dashboard/banners.js';
 import { backendRow, snapshot } from './live.js';
 
 test('a proxy that is well has none', () => {
-  expect(bannersOf(snapshot(), true)).toEqual([]);
+  expect(bannersOf(snapshot(), 'up')).toEqual([]);
 });
 
 test('a lost connection is told, with what is on the page', () => {
-  expect(bannersOf(null, false)).toMatchObject([{ id: 'lost', text: 'Connection lost, trying again.' }]);
-  expect(bannersOf(snapshot(), false)).toMatchObject([
+  expect(bannersOf(null, 'lost')).toMatchObject([{ id: 'lost', text: 'Connection lost, trying again.' }]);
+  expect(bannersOf(snapshot(), 'lost')).toMatchObject([
     { id: 'lost', tone: 'bad', text: 'Connection lost, trying again. What you see is how it was.' },
   ]);
 });
@@ -26,7 +26,7 @@ test('draining, a config that was not taken, and every parked backend', () => {
         backendRow({ name: 'ash', ...parked, parked_for_ms: null, why: 'parked by hand' }),
       ],
     }),
-    true,
+    'up',
   );
   expect(banners.map(({ id, text }) => [id, text])).toEqual([
     ['draining', 'The proxy is draining: 1 call left.'],
@@ -35,5 +35,15 @@ test('draining, a config that was not taken, and every parked backend', () => {
       'The service config has changed and was not taken: it is not valid. Version 4c7d stays in force; /config tells what is wrong.',
     ],
     ['parked', 'Parked: elm for 1 min 30 s; ash until unparked (parked by hand).'],
+  ]);
+});
+
+test('a page that was turned away from the stream says why it is slow', () => {
+  expect(bannersOf(snapshot(), 'crowded')).toEqual([
+    {
+      id: 'crowded',
+      tone: 'warn',
+      text: 'Too many dashboards are open: this one asks each 2 s, until there is room for it.',
+    },
   ]);
 });
