@@ -272,6 +272,13 @@ export const catalogue = [
     help: 'Files that were read again: applied, unchanged, rejected (the last good one stays in force).',
   },
   {
+    name: 'hedgerow_log_lines_dropped_total',
+    type: 'counter',
+    unit: '',
+    labels: ['kind'],
+    help: 'Log lines that were not written, as the log’s reader was too slow: call (the access log), other.',
+  },
+  {
     name: 'hedgerow_draining',
     type: 'gauge',
     unit: '',

@@ -166,7 +166,7 @@ function describeClients(scene: Scene, counted: ProgramNumbers, { clientConnecti
 
 function describeProcess(
   scene: Scene,
-  { resolutions, reloads, loopLag, facts }: ProgramNumbers,
+  { resolutions, reloads, droppedLines, loopLag, facts }: ProgramNumbers,
   readings: Readings,
 ): void {
   resolutions.each(true, (outcome, _, value) => scene.add('hedgerow_resolutions_total', { outcome }, value));
@@ -178,3 +178,4 @@ function describeProcess(
   scene.add('process_cpu_seconds_total', {}, facts.cpuSeconds());
   scene.add('process_start_time_seconds', {}, facts.startedAt);
 }
+  droppedLines.each(true, (kind, _, value) => scene.add('hedgerow_log_lines_dropped_total', { kind }, value));

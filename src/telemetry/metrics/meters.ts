@@ -15,6 +15,7 @@ import type {
   ResolutionOutcome,
 } from '../../proxy/meters.js';
 import type { BackendChange } from '../../upstream/types.js';
+import type { LineKind } from '../log-room.js';
 import { describe } from './describe.js';
 import { attemptCauseIndex, type CommitCause, commitCauseIndex, lastCode, stopReasonIndex } from './labels.js';
 import { readLive } from './live-numbers.js';
@@ -130,6 +131,11 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
 
   reloaded(what: ReloadedThing, outcome: ReloadOutcome): void {
     this.reloads.addFor(what, outcome);
+  }
+
+  /** A log line was not written. */
+  lineDropped(kind: LineKind): void {
+    this.droppedLines.addFor(kind);
   }
 
   /** A timer was late. */

@@ -6,6 +6,7 @@ import {
   reloadOutcomes,
   resolutionOutcomes,
 } from '../../proxy/meters.js';
+import { lineKinds } from '../log-room.js';
 import { BackendBook } from './backend-book.js';
 import { BackendNumbers, ParkTimes } from './backend-numbers.js';
 import { Counts } from './counts.js';
@@ -58,6 +59,7 @@ export class ProgramNumbers {
   readonly refusals = new Counts(clientRefusals);
   readonly resolutions = new Counts(resolutionOutcomes);
   readonly reloads = new Counts(reloadedThings, reloadOutcomes);
+  readonly droppedLines = new Counts(lineKinds);
   throttledCount = 0;
   clientConnects = 0;
   readonly facts: ProcessFacts;

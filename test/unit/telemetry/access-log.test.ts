@@ -5,8 +5,8 @@ import { neverAgain, noPushback } from '../../../src/grpc/pushback.js';
 import { Status } from '../../../src/grpc/status.js';
 import type { CallRecord } from '../../../src/proxy/observer.js';
 import { type AccessLogMode, createAccessLog } from '../../../src/telemetry/access-log.js';
-import { createLogger, type LogLevel } from '../../../src/telemetry/logger.js';
-import { Lines } from './lines.js';
+import type { LogLevel } from '../../../src/telemetry/logger.js';
+import { Lines, lineLogger } from './lines.js';
 
 const retried: CallRecord = {
   id: 'ab12-7',
@@ -72,7 +72,7 @@ const retried: CallRecord = {
 
 function log(record: CallRecord): Record<string, unknown> {
   const lines = new Lines();
-  const logger = createLogger({ level: 'info', format: 'json', destination: lines });
+  const logger = lineLogger({ level: 'info', format: 'json', destination: lines });
   createAccessLog(logger, 'all').onCallEnded(record);
   const [line, ...more] = lines.objects;
   expect(more).toEqual([]);
@@ -178,7 +178,7 @@ test.each<[AccessLogMode, LogLevel, number, number, boolean]>([
 ])(
   '--access-log %s at level %s: status %i after %i attempts gets a line: %s',
   (mode, level, code, attempts, wanted) => {
-    const logger = createLogger({ level, format: 'json', destination: new Lines() });
+    const logger = lineLogger({ level, format: 'json', destination: new Lines() });
     expect(createAccessLog(logger, mode).wants(code, attempts, 0)).toBe(wanted);
   },
 );

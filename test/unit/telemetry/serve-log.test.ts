@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { backendId } from '../../../src/grpc/backend-id.js';
 import { createAccessLog } from '../../../src/telemetry/access-log.js';
-import { createLogger } from '../../../src/telemetry/logger.js';
 import { createRunLog, type RunLog } from '../../../src/telemetry/serve-log.js';
 import type { BackendChange } from '../../../src/upstream/types.js';
-import { Lines } from './lines.js';
+import { Lines, lineLogger } from './lines.js';
 
 function logged(act: (log: RunLog) => void): Record<string, unknown> {
   const lines = new Lines();
-  const logger = createLogger({ level: 'info', format: 'json', destination: lines });
+  const logger = lineLogger({ level: 'info', format: 'json', destination: lines });
   act(createRunLog(logger, createAccessLog(logger, 'all'), () => 0));
   const [line, ...more] = lines.objects;
   expect(more).toEqual([]);

@@ -18,6 +18,7 @@ test('a small scene, as Prometheus gets it', async () => {
   meters.reloaded('service_config', 'rejected');
   meters.resolved('changed');
   meters.throttled();
+  meters.lineDropped('call');
   meters.lagged(3);
   meters.healthChanged(
     { kind: 'parked', id: backendId('b1'), reason: 'operator', parkMs: null, streak: 0, failures: 0 },
