@@ -106,6 +106,15 @@ export class Program {
     this.child.stdout?.destroy();
   }
 
+  /** Takes nothing more of its stdout; what waits in the pipe stays there. */
+  holdStdout(): void {
+    this.child.stdout?.pause();
+  }
+
+  readOn(): void {
+    this.child.stdout?.resume();
+  }
+
   private until<T>(what: string, read: () => T | undefined): Promise<T> {
     return this.happenings.until(what, () => {
       const value = read();
