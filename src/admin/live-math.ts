@@ -213,7 +213,8 @@ export function headline(snapshot: LiveSnapshot, previous: LiveSnapshot | null):
   );
 }
 
-function unanswered({ backends, draining, ready }: LiveSnapshot): Headline | null {
+function unanswered({ backends, draining, drained, ready }: LiveSnapshot): Headline | null {
+  if (drained) return { level: 'warn', text: 'Drained: it waits for the signal to end.' };
   if (draining) return { level: 'warn', text: 'Draining: no new clients are let in, calls in flight finish.' };
   if (backends.length === 0) return { level: 'bad', text: 'No backends are known: every call ends UNAVAILABLE.' };
   if (!ready) return { level: 'bad', text: 'No backend can be reached: calls end UNAVAILABLE.' };

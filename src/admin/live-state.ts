@@ -28,6 +28,7 @@ export function describeLive(readings: LiveReadings, state: Omit<AdminState, 'wa
     at: Math.round(at),
     uptime_ms: Math.round(uptime),
     draining: state.draining(),
+    drained: state.program?.phase === 'drained',
     ready: isReady(state),
     config: configOf(state),
     in_flight: inFlight,

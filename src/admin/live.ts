@@ -30,6 +30,8 @@ export interface LiveSnapshot extends LiveNumbers {
   readonly at: number;
   readonly uptime_ms: number;
   readonly draining: boolean;
+  /** The drain is over: the program stays until a signal ends it. */
+  readonly drained: boolean;
   /** As `/readyz` has it. */
   readonly ready: boolean;
   readonly config: { readonly path: string | null; readonly version: string; readonly rejected: boolean };

@@ -90,6 +90,7 @@ const snapshot = object({
   at: number,
   uptime_ms: number,
   draining: flag,
+  drained: flag,
   ready: flag,
   config: object({ rejected: flag }),
   in_flight: number,

@@ -1,6 +1,7 @@
 import type { LiveSnapshot } from '../admin/live.js';
 import { percent } from '../admin/live-math.js';
 import { briefly, span } from '../text/words.js';
+import type { Link } from './banners.js';
 
 /* The table of backends. Pure. */
 
@@ -22,19 +23,39 @@ export interface BackendLine {
   readonly next: string;
 }
 
-export function backendLines({ backends }: LiveSnapshot): readonly BackendLine[] {
-  return backends.map((backend) => ({
+/** Rows that are shown at most. */
+const mostRows = 50;
+
+/** The table, and how many backends it has no room for. */
+export interface BackendTable {
+  readonly lines: readonly BackendLine[];
+  readonly more: number;
+}
+
+/** Those that are amiss come first. @param link once it is lost nothing is known of what comes next */
+export function backendTable({ backends }: LiveSnapshot, link: Link): BackendTable {
+  const first = backends.map((backend) => ({ backend, tone: toneOf(backend) }));
+  first.sort((a, b) => tones.indexOf(a.tone) - tones.indexOf(b.tone));
+  const lines = first.slice(0, mostRows).map(({ backend, tone }) => lineOf(backend, tone, link));
+  return { lines, more: first.length - lines.length };
+}
+
+/** What wants a look first, first. */
+const tones: readonly BackendLine['tone'][] = ['bad', 'warn', 'good'];
+
+function lineOf(backend: Backend, tone: BackendLine['tone'], link: Link): BackendLine {
+  return {
     name: backend.name,
     address: backend.address,
     state: backend.state.replace('_', ' '),
-    tone: toneOf(backend),
+    tone,
     why: backend.why ?? '',
     since: span(backend.since_ms),
     inFlight: backend.queued === 0 ? String(backend.in_flight) : `${backend.in_flight} + ${backend.queued} queued`,
     failureRate: percent(backend.failure_rate),
     answersIn: backend.ewma_ms === null ? '–' : briefly(backend.ewma_ms),
-    next: nextOf(backend),
-  }));
+    next: link === 'lost' ? '–' : nextOf(backend),
+  };
 }
 
 function toneOf({ state, standing }: Backend): BackendLine['tone'] {

@@ -14,6 +14,9 @@ export interface Banner {
   readonly text: string;
 }
 
+/** Backends that are named at most. */
+const mostNames = 3;
+
 /** @param snapshot the last one; null: none has come. @param link how the page hears of the proxy */
 export function bannersOf(snapshot: LiveSnapshot | null, link: Link): readonly Banner[] {
   const banners: Banner[] = [];
@@ -26,8 +29,9 @@ export function bannersOf(snapshot: LiveSnapshot | null, link: Link): readonly B
     banners.push({ id: 'crowded', tone: 'warn', text });
   }
   if (snapshot === null) return banners;
-  const { draining, config, backends, in_flight } = snapshot;
-  if (draining)
+  const { draining, drained, config, backends, in_flight } = snapshot;
+  if (drained) banners.push({ id: 'draining', tone: 'warn', text: 'Drained: it waits for the signal to end.' });
+  else if (draining)
     banners.push({ id: 'draining', tone: 'warn', text: `The proxy is draining: ${count(in_flight, 'call')} left.` });
   if (config.rejected) {
     const path = config.path ?? 'The service config';
@@ -36,11 +40,13 @@ export function bannersOf(snapshot: LiveSnapshot | null, link: Link): readonly B
   }
   const parked = backends.filter(({ state }) => state === 'parked');
   if (parked.length > 0) {
-    const each = parked.map(({ name, why, parked_for_ms }) => {
-      const left = parked_for_ms === null ? 'until unparked' : `for ${span(parked_for_ms)}`;
-      return `${name} ${left}${why === null ? '' : ` (${why})`}`;
+    const each = parked.slice(0, mostNames).map(({ name, why, parked_for_ms }) => {
+      // How long is left was so when it was told, and nobody counts on.
+      const left = parked_for_ms === null ? ' until unparked' : link === 'lost' ? '' : ` for ${span(parked_for_ms)}`;
+      return `${name}${left}${why === null ? '' : ` (${why})`}`;
     });
-    banners.push({ id: 'parked', tone: 'warn', text: `Parked: ${each.join('; ')}.` });
+    const more = parked.length > mostNames ? `; and ${parked.length - mostNames} more` : '';
+    banners.push({ id: 'parked', tone: 'warn', text: `Parked: ${each.join('; ')}${more}.` });
   }
   return banners;
 }

@@ -1,7 +1,7 @@
 import type { LiveSnapshot } from '../admin/live.js';
 import { headline, spanOf } from '../admin/live-math.js';
 import { shortMethod, span } from '../text/words.js';
-import { backendLines } from './backend-rows.js';
+import { backendTable } from './backend-rows.js';
 import { type Banner, bannersOf, type Link } from './banners.js';
 import { createCallsView } from './calls-view.js';
 import { createCharts } from './charts.js';
@@ -94,7 +94,8 @@ function showCauses(): void {
 }
 
 function showBackends(snapshot: LiveSnapshot): void {
-  const rows = backendLines(snapshot).map((line) => [
+  const { lines, more } = backendTable(snapshot, link);
+  const rows = lines.map((line) => [
     { text: line.name, title: line.address },
     { text: line.state, class: `state ${line.tone}` },
     { text: line.why, class: 'long' },
@@ -105,6 +106,7 @@ function showBackends(snapshot: LiveSnapshot): void {
     { text: line.next, class: 'number' },
   ]);
   showRows(byId('backends'), rows);
+  setText(byId('backends-more'), more === 0 ? '' : `and ${more} more, none of them in a worse state`);
 }
 
 function showMethods(snapshot: LiveSnapshot, base: LiveSnapshot | null): void {
@@ -146,6 +148,8 @@ function showLink(state: Link): void {
   setText(byId('link'), linkWords[state]);
   if (state === 'lost') announce('lost', 'Connection to the proxy lost, trying again.');
   if (state === 'crowded') announce('crowded', 'Too many dashboards are open, asking now and then.');
+  const snapshot = last();
+  if (snapshot !== null) showBackends(snapshot);
   showBanners();
 }
 

@@ -14,6 +14,7 @@ export function live(changes: Partial<LiveSnapshot> = {}): LiveSnapshot {
     at: 1_760_000_010_000,
     uptime_ms: 10_000,
     draining: false,
+    drained: false,
     ready: true,
     config: { path: 'service-config.json', version: '1', rejected: false },
     in_flight: 0,

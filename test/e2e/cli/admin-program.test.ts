@@ -210,6 +210,7 @@ describe('POST /drain on the program', () => {
     await client.whenClosed();
     await program.line(`drained; ${staying}`);
     expect(await post('/drain')).toEqual({ status: 200, body: { status: 'drained', message: 'already drained' } });
+    expect((await get('/live')).body).toMatchObject({ draining: true, drained: true });
     expect((await get('/healthz')).status).toBe(200);
     expect((await get('/config')).status).toBe(200);
     expect(program.ended).toBe(false);

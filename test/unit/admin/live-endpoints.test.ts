@@ -78,6 +78,19 @@ test.each([
   expect(live(world).config).toEqual({ path: 'a.json', version: 'v1', rejected });
 });
 
+test.each([
+  ['draining', false],
+  ['drained', true],
+] as const)('a drain that is over is told as such: %s', (phase, drained) => {
+  const world = new World();
+  world.isDraining = true;
+  world.program = {
+    phase,
+    config: () => ({ service_config: { path: null, version: '1', problem: null } }),
+  } as unknown as Program;
+  expect(live(world)).toMatchObject({ draining: true, drained });
+});
+
 test('of methods those with most calls are told, 50 at most', () => {
   const calls = { ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
   const methods = Array.from({ length: 60 }, (_, at) => ({ method: `s/M${at}`, ended: 60 - at, ...calls }));

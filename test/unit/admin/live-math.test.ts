@@ -197,6 +197,12 @@ describe('the headline', () => {
       'warn',
       'Draining: no new clients are let in, calls in flight finish.',
     ],
+    [
+      'drained',
+      live({ draining: true, drained: true, ready: false }),
+      'warn',
+      'Drained: it waits for the signal to end.',
+    ],
     ['nobody', live({ backends: [], ready: false }), 'bad', 'No backends are known: every call ends UNAVAILABLE.'],
     [
       'down',

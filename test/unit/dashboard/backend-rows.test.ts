@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { backendLines } from '../../../src/dashboard/backend-rows.js';
+import { backendTable } from '../../../src/dashboard/backend-rows.js';
 import { backendRow, snapshot } from './live.js';
 
 function lineOf(rest: Parameters<typeof backendRow>[0]) {
-  return backendLines(snapshot({ backends: [backendRow(rest)] }))[0];
+  return backendTable(snapshot({ backends: [backendRow(rest)] }), 'up').lines[0];
 }
 
 test('a backend that is well', () => {
@@ -31,4 +31,23 @@ test('calls that wait are told beside those in flight; without a sample there is
     inFlight: '4 + 2 queued',
     answersIn: '–',
   });
+});
+
+test('of very many those that are amiss come first, and the rest is counted', () => {
+  const many = Array.from({ length: 1000 }, (_, at) => backendRow({ name: `b${at}` }));
+  const backends = [
+    ...many,
+    backendRow({ name: 'slow', state: 'rate_limited' }),
+    backendRow({ name: 'gone', state: 'down' }),
+    backendRow({ name: 'out', state: 'parked' }),
+  ];
+  const { lines, more } = backendTable(snapshot({ backends }), 'up');
+  expect(lines.map(({ name }) => name).slice(0, 5)).toEqual(['gone', 'out', 'slow', 'b0', 'b1']);
+  expect([lines.length, more]).toEqual([50, 953]);
+});
+
+test('once the connection is lost nobody counts down', () => {
+  const parked = backendRow({ state: 'parked', parked_for_ms: 21_400 });
+  const { lines, more } = backendTable(snapshot({ backends: [parked] }), 'lost');
+  expect([lines[0]?.next, more]).toEqual(['–', 0]);
 });

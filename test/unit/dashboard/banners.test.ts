@@ -47,3 +47,21 @@ test('a page that was turned away from the stream says why it is slow', () => {
     },
   ]);
 });
+
+test('a drain that is over is told instead of the calls that are left', () => {
+  expect(bannersOf(snapshot({ draining: true, drained: true }), 'up')).toMatchObject([
+    { id: 'draining', text: 'Drained: it waits for the signal to end.' },
+  ]);
+});
+
+test('of many parked backends a few are named; once the connection is lost without the time that was left', () => {
+  const backends = Array.from({ length: 9 }, (_, at) =>
+    backendRow({ name: `b${at}`, state: 'parked', parked_for_ms: at === 1 ? null : 5000 }),
+  );
+  expect(bannersOf(snapshot({ backends }), 'up').map(({ text }) => text)).toEqual([
+    'Parked: b0 for 5 s; b1 until unparked; b2 for 5 s; and 6 more.',
+  ]);
+  expect(bannersOf(snapshot({ backends }), 'lost').map(({ text }) => text)[1]).toBe(
+    'Parked: b0; b1 until unparked; b2; and 6 more.',
+  );
+});

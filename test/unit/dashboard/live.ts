@@ -61,6 +61,7 @@ export function snapshot(rest: Partial<LiveSnapshot> = {}): LiveSnapshot {
     at: 1_800_000_000_000,
     uptime_ms: 60_000,
     draining: false,
+    drained: false,
     ready: true,
     config: { path: 'service-config.json', version: '4c7d2cbe9588', rejected: false },
     in_flight: 2,
