@@ -171,6 +171,7 @@ function describeProcess(
 ): void {
   resolutions.each(true, (outcome, _, value) => scene.add('hedgerow_resolutions_total', { outcome }, value));
   reloads.each(true, (what, outcome, value) => scene.add('hedgerow_reloads_total', { what, outcome }, value));
+  droppedLines.each(true, (kind, _, value) => scene.add('hedgerow_log_lines_dropped_total', { kind }, value));
   scene.add('hedgerow_draining', {}, readings.draining ? 1 : 0);
   scene.add('hedgerow_event_loop_lag_seconds', {}, loopLag);
   scene.add('hedgerow_build_info', { version: facts.version, node: facts.node }, 1);
@@ -178,4 +179,3 @@ function describeProcess(
   scene.add('process_cpu_seconds_total', {}, facts.cpuSeconds());
   scene.add('process_start_time_seconds', {}, facts.startedAt);
 }
-  droppedLines.each(true, (kind, _, value) => scene.add('hedgerow_log_lines_dropped_total', { kind }, value));
