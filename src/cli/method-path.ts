@@ -2,6 +2,9 @@ import type { Parsed } from '../config/parsed.js';
 import { quote } from '../config/quote.js';
 import type { MethodPath } from './governing-entry.js';
 
+/** A longer one is no help (characters). */
+const longestSuggestion = 100;
+
 /** The operands FILE and /pkg.Service/Method of a command. @param command its name, for what to write instead */
 export function readOperands(
   positionals: readonly string[],
@@ -26,7 +29,9 @@ function readMethod(text: string): MethodPath | null {
 function suggestion(text: string): string {
   const [, service, method] = /^\/?([\w.]+)[/.](\w+)$/.exec(text) ?? [];
   const meant = service === undefined || method === undefined ? null : `/${service}/${method}`;
-  return meant === null || meant === text ? 'write /pkg.Service/Method' : `write ${meant}`;
+  return meant === null || meant === text || meant.length > longestSuggestion
+    ? 'write /pkg.Service/Method'
+    : `write ${meant}`;
 }
 
 function wrong(problem: string): { readonly ok: false; readonly problem: string } {

@@ -1,3 +1,4 @@
+import { legible } from '../grpc/legible.js';
 import { type ExplainResult, judgeConfig } from './explain.js';
 import { earlier } from './explanation.js';
 import { findGoverning } from './governing-entry.js';
@@ -16,7 +17,7 @@ export function simulate(text: string, fileName: string, options: SimulateOption
   const silent = options.world.outages.findIndex(({ how }) => how.kind === 'silent');
   if (silent >= 0 && deadline === null) {
     const outage = options.words.outages[silent] ?? '';
-    const problem = `--outage ${outage}: what is never answered never ends; give --deadline, or the method a timeout`;
+    const problem = `--outage ${legible(outage)}: what is never answered never ends; give --deadline, or the method a timeout`;
     return { ok: false, problem, exitCode: 2 };
   }
   const simulation = simulateMethod(config, governing, deadline, options);

@@ -57,7 +57,7 @@ export function parseListenAddress(text: string): Parsed<Address> {
   if (unix !== null) return unix;
   const parts = splitHostPort(text);
   if (parts === null) {
-    if (/^\d+$/.test(text))
+    if (/^\d{1,20}$/.test(text))
       return { ok: false, problem: `no host; write 127.0.0.1:${text}, or 0.0.0.0:${text} for all` };
     if (parseIp(text)?.version === 6) return { ok: false, problem: `no port; write [${text}]:PORT` };
     return { ok: false, problem: 'not an address; write HOST:PORT, [IPV6]:PORT or unix:PATH' };

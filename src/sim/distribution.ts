@@ -1,6 +1,6 @@
 import { nearest } from '../config/nearest.js';
 import type { Parsed } from '../config/parsed.js';
-import { quote } from '../config/quote.js';
+import { printable, quote } from '../config/quote.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import { Complaint, readItems, readShare, readTime, splitItems } from './grammar.js';
 import { normalQuantile } from './normal-quantile.js';
@@ -158,7 +158,7 @@ function percentiles(inside: readonly string[]): Distribution {
     const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
     const name = key.trim().toLowerCase();
     const time = readTime(value.trim(), `write ${percentilesShape}`);
-    if (time <= 0) throw new Complaint(`${name} must be more than 0`);
+    if (time <= 0) throw new Complaint(`${printable(name.slice(0, 60))} must be more than 0`);
     if (name === 'min') min = time;
     else if (name === 'max') max = time;
     else {

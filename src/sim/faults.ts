@@ -71,13 +71,20 @@ function readFailing(text: string): Failing {
 export function parseOutage(text: string, backends: number): Parsed<Outage> {
   return readSpell(text, backends, (spell, options): Outage => {
     let share = 1;
-    let how: Outage['how'] = { kind: 'status', code: Status.UNAVAILABLE, after: null };
+    let given: { readonly option: string; readonly how: Outage['how'] } | null = null;
     for (const option of options) {
       const [, rate] = /^rate=(.*)$/s.exec(option) ?? [];
       if (rate !== undefined) share = readShare(rate);
-      else if (option === 'silent' || option === 'down') how = { kind: option };
-      else how = readHow(option);
+      else {
+        const how: Outage['how'] = option === 'silent' || option === 'down' ? { kind: option } : readHow(option);
+        if (given !== null)
+          throw new Complaint(
+            `${quote(given.option)} and ${quote(option)} contradict each other: one of them, or an --outage for each`,
+          );
+        given = { option, how };
+      }
     }
+    const how = given?.how ?? { kind: 'status', code: Status.UNAVAILABLE, after: null };
     if (how.kind === 'down' && share < 1) throw new Complaint('what is down is down for all: leave rate= out');
     return { ...spell, share, how };
   });

@@ -198,6 +198,22 @@ describe('hedgerow simulate', () => {
     expect(err.trimEnd()).not.toContain('\n');
   });
 
+  it.each([
+    ['a file', ['x'.repeat(5000), add]],
+    ['a method', ['shop.json', 'x'.repeat(5000)]],
+    ['a method that was nearly right', ['shop.json', `x.${'y'.repeat(5000)}`]],
+    ['a flag', ['shop.json', add, `--${'x'.repeat(5000)}`]],
+    ['a value', ['shop.json', add, '--rate', 'x'.repeat(5000)]],
+    ['a latency', ['shop.json', add, '--latency', `percentiles(${'x'.repeat(5000)}=0)`]],
+    ['a failure', ['shop.json', add, '--failures', `5%:${'X'.repeat(5000)}`]],
+    ['an outage', ['shop.json', add, '--outage', `1s-2s:silent${' '.repeat(5000)}`]],
+    ['a slowness', ['shop.json', add, '--slow', `1s-2s:backend=${'x'.repeat(5000)}`]],
+  ])('SIM-20: %s that is over-long is not repeated whole', async (_, argv) => {
+    const { code, err } = await hedgerow('simulate', ...argv);
+    expect(code).toBe(2);
+    expect(err.length).toBeLessThan(500);
+  });
+
   it('SIM-20: wherever one silent outage has a deadline, by flag or by timeout, it is simulated', async () => {
     const out = await printed('shop.json', add, '--outage', '1s-2s:silent', '--deadline', '1s', '--calls', '300');
     expect(row(out, 'DEADLINE_EXCEEDED')[0]).not.toBe('0');

@@ -55,6 +55,14 @@ describe('an outage', () => {
     ['10s-20s:backend=b0', '"b0" is no backend; there are b1 to b3'],
     ['10s-20s:backend=b1:backend=b2', 'one backend each; give the flag twice for two'],
     ['10s-20s:rate=50%:down', 'what is down is down for all: leave rate= out'],
+    [
+      '10s-20s:down:UNAVAILABLE',
+      '"down" and "UNAVAILABLE" contradict each other: one of them, or an --outage for each',
+    ],
+    [
+      '10s-20s:ABORTED@1ms:rate=50%:silent',
+      '"ABORTED@1ms" and "silent" contradict each other: one of them, or an --outage for each',
+    ],
     ['10s-20s:slient', '"slient" is no option; did you mean silent?'],
     ['10s-20s:rate=2', '"2" is no share; write 5% or 0.1%, up to 100%'],
   ])('%s: %s', (text, problem) => {
