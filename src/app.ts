@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Program } from './admin/program.js';
 import { type Admin, createAdmin } from './admin/server.js';
+import { SharedText } from './admin/shared-text.js';
 import { createAdminState, createBackendRecords } from './app/admin-state.js';
 import { type BoundAddresses, createBackends } from './app/backends.js';
 import { ChannelzState } from './app/channelz-state.js';
@@ -32,6 +33,7 @@ import type { ProxyParts } from './proxy/parts.js';
 import { RelayPool } from './proxy/relay-budget.js';
 import { createReplayBudget } from './replay/budget.js';
 import { bindServer } from './runtime/bind-server.js';
+import { nodePace } from './runtime/turn.js';
 import type { BackendTls } from './upstream/connect.js';
 
 export type { Ports } from './app/ports.js';
@@ -210,7 +212,7 @@ export function createApp(
     onRefused: events.onClientRefused,
     onCrowded: (peer, detail) => events.tell('warn', { peer }, `a client ${detail}`),
   });
-  function metrics(): string {
+  function renderMetrics(): Iterable<string> {
     const now = clock.now();
     return meters.render({
       now,
@@ -243,7 +245,8 @@ export function createApp(
               draining: () => draining,
               now: () => clock.now(),
               tell: events.tell,
-              metrics: events.meters === undefined ? undefined : metrics,
+              metrics:
+                events.meters === undefined ? undefined : new SharedText(renderMetrics, nodePace, () => clock.now()),
               sessions,
               throttle: () => readThrottle(throttle),
               program,

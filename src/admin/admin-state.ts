@@ -6,6 +6,7 @@ import type { BackendSource } from './backend-state.js';
 import type { EventHub, EventSink, EventSource } from './event-hub.js';
 import type { LiveThrottle } from './live.js';
 import type { Program } from './program.js';
+import type { SharedText } from './shared-text.js';
 
 /** What the admin endpoints tell, read when asked, and what they act on. */
 export interface AdminState extends ActionParts {
@@ -25,7 +26,7 @@ export interface AdminState extends ActionParts {
   /** What the live endpoints tell. */
   readonly watch: Watch;
   /** Prometheus text; absent: nothing is counted. */
-  readonly metrics?: (() => string) | undefined;
+  readonly metrics?: Pick<SharedText, 'full' | 'read'> | undefined;
   /** A line of the log. */
   readonly tell: (level: 'info', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
@@ -47,6 +48,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body comes piece by piece, by who is called with its reader; returns what is to be called when that has gone. */
   readonly stream?: (sink: EventSink) => () => void;
+  /** The body is long: it is made piece by piece as its reader takes it. */
+  readonly pieces?: () => AsyncGenerator<Buffer, void>;
 }
 
 /** A request that has been admitted. */

@@ -72,7 +72,11 @@ const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
 
 function showMetrics({ metrics }: AdminState): Answer {
   if (metrics === undefined) return { status: 404, body: { error: 'nothing is counted here' } };
-  return { status: 200, body: metrics(), type: prometheusText };
+  if (metrics.full) {
+    const problem = 'as many scrapes are under way as may be; those that take nothing are cut off soon';
+    return { ...refused({ status: 503, problem }), headers: { 'retry-after': '5' } };
+  }
+  return { status: 200, body: '', type: prometheusText, pieces: () => metrics.read() };
 }
 
 function describeReadiness(state: AdminState): Answer {

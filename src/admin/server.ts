@@ -79,20 +79,27 @@ export function createAdmin(options: AdminOptions): Admin {
     make: () => Answer | Promise<Answer>,
   ): Promise<void> {
     let made: Answer;
+    let begun: Begun | null = null;
     try {
       made = await make();
+      if (made.pieces !== undefined && method !== 'HEAD') begun = await begin(made.pieces());
     } catch (error) {
       options.onDefect(error);
       made = { status: 500, body: { error: 'a defect of the proxy kept it from answering; the log tells more' } };
     }
-    if (made.stream === undefined || method === 'HEAD') send(response, method, made);
+    if (begun !== null) await pour(response, made, begun).catch(onCut);
+    else if (made.stream === undefined || method === 'HEAD') send(response, method, made);
     else {
       try {
         stream(response, made, made.stream);
       } catch (error) {
-        options.onDefect(error);
-        response.destroy();
+        onCut(error);
       }
+    }
+
+    function onCut(error: unknown): void {
+      options.onDefect(error);
+      response.destroy();
     }
   }
   server.maxConnections = maxConnections;
@@ -126,7 +133,14 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 
 const always = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-function send(response: http.ServerResponse, method: string, { status, body, type, headers }: Answer): void {
+function send(response: http.ServerResponse, method: string, answer: Answer): void {
+  const { status, body, type, headers } = answer;
+  if (answer.pieces !== undefined) {
+    // HEAD: nobody knows how long the body would be.
+    response.writeHead(status, { 'content-type': type, ...always, ...headers });
+    response.end();
+    return;
+  }
   const text = type === undefined ? `${JSON.stringify(body)}\n` : String(body);
   response.writeHead(status, {
     'content-type': type ?? 'application/json; charset=utf-8',
@@ -135,6 +149,52 @@ function send(response: http.ServerResponse, method: string, { status, body, typ
     ...headers,
   });
   response.end(method === 'HEAD' ? undefined : text);
+}
+
+/** A body in pieces of which the first is there: a fault before it is answered 500. */
+interface Begun {
+  readonly pieces: AsyncGenerator<Buffer, void>;
+  readonly first: IteratorResult<Buffer, void>;
+}
+
+async function begin(pieces: AsyncGenerator<Buffer, void>): Promise<Begun> {
+  return { pieces, first: await pieces.next() };
+}
+
+/** A reader that takes nothing of a long body for so long is cut off (ms). */
+const patience = 15_000;
+
+/** Asks for a piece when the one before has gone. Rejects for a fault of ours. */
+async function pour(
+  response: http.ServerResponse,
+  { status, type, headers }: Answer,
+  { pieces, first }: Begun,
+): Promise<void> {
+  response.on('error', () => {});
+  response.setTimeout(patience, () => response.destroy());
+  try {
+    if (response.destroyed) return;
+    response.writeHead(status, { 'content-type': type, ...always, ...headers });
+    for (let step = first; step.done !== true && !response.destroyed; step = await pieces.next())
+      if (!response.write(step.value)) await hasRoom(response);
+    response.end();
+  } finally {
+    await pieces.return();
+  }
+}
+
+/** Resolves once more may be written, or nothing ever again. */
+function hasRoom(response: http.ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) resolve();
+    const go = (): void => {
+      response.off('drain', go);
+      response.off('close', go);
+      resolve();
+    };
+    response.on('drain', go);
+    response.on('close', go);
+  });
 }
 
 /** A body without an end of its own. No timeout of the server's cuts it: those are for requests. */

@@ -145,6 +145,9 @@ export interface Meters {
   reloaded(what: ReloadedThing, outcome: ReloadOutcome): void;
   /** Totals of calls, for the live pages. */
   live(): LiveNumbers;
-  /** Prometheus text. */
-  render(readings: Readings): string;
+  /**
+   * Prometheus text in pieces, each made when it is asked for; some are empty. Each is a few milliseconds' work, and the
+   * event loop may turn between two.
+   */
+  render(readings: Readings): Iterable<string>;
 }

@@ -19,7 +19,7 @@ export function createNoMeters(): Meters {
     resolved() {},
     reloaded() {},
     live: () => nothing,
-    render: () => '',
+    render: () => [],
   };
 }
 

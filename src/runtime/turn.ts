@@ -48,3 +48,20 @@ export function createTurn(soon: (drain: () => void) => void): Turn {
 export const nodeTurn: Turn = createTurn((drain) => {
   setImmediate(drain);
 });
+
+/**
+ * For work in pieces that is not to keep the sockets waiting: each call resolves in a turn of its own, in order.
+ *
+ * @param soon runs its argument once, after the sockets that are readable now have been read
+ */
+export function createPace(soon: (go: () => void) => void): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => new Promise<void>(soon));
+    return last;
+  };
+}
+
+export const nodePace: () => Promise<void> = createPace((go) => {
+  setImmediate(go);
+});

@@ -8,10 +8,16 @@ import type { MethodNumbers } from './method-numbers.js';
 import type { ProgramNumbers } from './program-numbers.js';
 import { Scene } from './scene.js';
 
-/** All that was counted, and all that is read now, as metrics. */
-export function describe(counted: ProgramNumbers, readings: Readings): Scene {
+/** Methods that are read at one go. */
+const methodsAtOnce = 20;
+
+/**
+ * All that was counted, and all that is read now, as metrics. It gives way after some methods each time: what was counted of
+ * one method is of one moment, as is all the rest.
+ */
+export function* describe(counted: ProgramNumbers, readings: Readings): Generator<void, Scene> {
   const scene = new Scene();
-  counted.methods.each((method, numbers) => describeMethod(scene, method, numbers));
+  // In one go: between two a backend's name may be forgotten and come again, and would be told twice.
   describeCalls(scene, counted, readings);
   describeAttempt(scene, '', counted.nowhere);
   counted.backends.each((backend, numbers) => describeBackend(scene, backend, numbers, counted, readings.now));
@@ -19,6 +25,12 @@ export function describe(counted: ProgramNumbers, readings: Readings): Scene {
   describeBuffers(scene, counted, readings);
   describeClients(scene, counted, readings);
   describeProcess(scene, counted, readings);
+  let read = 0;
+  for (const { label, numbers } of counted.methods.all()) {
+    if (read % methodsAtOnce === 0) yield;
+    describeMethod(scene, label, numbers);
+    read += 1;
+  }
   return scene;
 }
 
@@ -108,9 +120,14 @@ function describeBackend(
 
 /** What members of a group do is summed up under its name. */
 function describePool(scene: Scene, { backends: book }: ProgramNumbers, { backends }: Readings): void {
-  const labelled = backends.map((reading) => ({ ...reading, label: book.labelOf(reading.name) }));
-  for (const label of new Set(labelled.map((reading) => reading.label))) {
-    const members = labelled.filter((reading) => reading.label === label);
+  const groups = new Map<string, BackendReading[]>();
+  for (const reading of backends) {
+    const label = book.labelOf(reading.name);
+    const group = groups.get(label);
+    if (group === undefined) groups.set(label, [reading]);
+    else group.push(reading);
+  }
+  for (const [label, members] of groups) {
     const sum = (of: (member: BackendReading) => number): number => members.reduce((so, member) => so + of(member), 0);
     for (const state of backendStates) {
       const count = sum((member) => (member.state === state ? 1 : 0));

@@ -147,9 +147,12 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     return readLive(this);
   }
 
-  render(readings: Readings): string {
+  *render(readings: Readings): Generator<string, void> {
     this.backends.trim(new Set(readings.backends.map(({ name }) => name)));
-    return renderScene(describe(this, readings));
+    const reading = describe(this, readings);
+    let step = reading.next();
+    for (; step.done !== true; step = reading.next()) yield '';
+    yield* renderScene(step.value);
   }
 
   /** D23: a method is known once a backend has answered for it with anything but UNIMPLEMENTED. */

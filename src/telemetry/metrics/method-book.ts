@@ -36,6 +36,11 @@ export class MethodBook {
     return this.entries[index]?.numbers ?? this.other;
   }
 
+  /** Those too that are admitted on the way. */
+  all(): Iterable<{ readonly label: string; readonly numbers: MethodNumbers }> {
+    return this.entries;
+  }
+
   each(take: (label: string, numbers: MethodNumbers) => void): void {
     for (const { label, numbers } of this.entries) take(label, numbers);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Turn } from '../../../src/runtime/ports.js';
-import { createTurn, nodeTurn } from '../../../src/runtime/turn.js';
+import { createPace, createTurn, nodeTurn } from '../../../src/runtime/turn.js';
 
 /** A turn whose end the test calls; `asked` counts how often the host was asked for one. */
 function byHand(): { turn: Turn; end: () => void; asked: () => number } {
@@ -101,3 +101,23 @@ describe('the end of a turn', () => {
     expect(log).toEqual(['now', 'microtask', 'end of turn']);
   });
 });
+
+it('a pace gives each of its callers a turn of its own, in order', async () => {
+  const turns: (() => void)[] = [];
+  const pace = createPace((go) => turns.push(go));
+  const log: string[] = [];
+  const all = ['a', 'b', 'c'].map((name) => pace().then(() => log.push(name)));
+  for (const so of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
+    await flushed();
+    expect(turns.length).toBe(1);
+    turns.shift()?.();
+    await flushed();
+    expect(log).toEqual(so);
+  }
+  await Promise.all(all);
+});
+
+/** What is resolved has been told. */
+async function flushed(): Promise<void> {
+  for (let at = 0; at < 10; at += 1) await Promise.resolve();
+}

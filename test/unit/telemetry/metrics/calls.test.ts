@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { backendId } from '../../../../src/grpc/backend-id.js';
 import { millis } from '../../../../src/grpc/millis.js';
-import { answer, attemptOf, createMeters, idle, play, samples } from './rig.js';
+import { answer, attemptOf, createMeters, play, printed, samples } from './rig.js';
 
 test('an attempt and its call are counted by method, target and status (A66)', () => {
   const meters = createMeters();
   play(meters, { named: true });
-  const text = meters.render(idle);
+  const text = printed(meters);
   const labels = 'grpc_method="pkg.S/M",grpc_target="hedgerow:///"';
   expect(samples(text, 'grpc_client_attempt_started_total')).toEqual({ [labels]: 1 });
   const ended = `${labels},grpc_status="OK"`;
@@ -22,7 +22,7 @@ test('an attempt and its call are counted by method, target and status (A66)', (
 test('a bucket takes what is at its bound, and those after it what is below', () => {
   const meters = createMeters();
   play(meters, { named: true, attempts: [attemptOf({ endedAt: 5 })] });
-  const buckets = samples(meters.render(idle), 'hedgerow_call_duration_seconds_bucket');
+  const buckets = samples(printed(meters), 'hedgerow_call_duration_seconds_bucket');
   expect(buckets['method="pkg.S/M",le="0.004"']).toBeUndefined();
   expect(buckets['method="pkg.S/M",le="0.005"']).toBe(1);
   expect(buckets['method="pkg.S/M",le="+Inf"']).toBe(1);
@@ -31,14 +31,14 @@ test('a bucket takes what is at its bound, and those after it what is below', ()
 test('what is over the last bound is in the open bucket alone', () => {
   const meters = createMeters();
   play(meters, { named: true, attempts: [attemptOf({ endedAt: 100_001 })] });
-  const buckets = samples(meters.render(idle), 'hedgerow_call_duration_seconds_bucket');
+  const buckets = samples(printed(meters), 'hedgerow_call_duration_seconds_bucket');
   expect(buckets).toEqual({ 'method="pkg.S/M",le="+Inf"': 1 });
 });
 
 test('an open attempt of a known method counts as started', () => {
   const meters = createMeters();
   meters.attemptStarted(meters.method('/pkg.S/M', true));
-  expect(Object.values(samples(meters.render(idle), 'grpc_client_attempt_started_total'))).toEqual([1]);
+  expect(Object.values(samples(printed(meters), 'grpc_client_attempt_started_total'))).toEqual([1]);
 });
 
 test('the results of attempts: lost, cancelled, expired, and every status by name', () => {
@@ -49,11 +49,11 @@ test('the results of attempts: lost, cancelled, expired, and every status by nam
   play(meters, { attempts: [attemptOf({ end: answer(16) })] }, 16, 'no_policy');
   play(meters, { attempts: [attemptOf({ end: answer(14, { reach: 'unplaced', by: 'proxy' }), backend: null })] }, 14);
   // What we cut short says nothing of how long a backend takes.
-  expect(samples(meters.render(idle), 'hedgerow_attempt_duration_seconds_count')).toEqual({
+  expect(samples(printed(meters), 'hedgerow_attempt_duration_seconds_count')).toEqual({
     'backend=""': 1,
     'backend="b1"': 3,
   });
-  expect(samples(meters.render(idle), 'hedgerow_attempts_total')).toEqual({
+  expect(samples(printed(meters), 'hedgerow_attempts_total')).toEqual({
     'backend="",cause="first",result="UNAVAILABLE"': 1,
     'backend="b1",cause="first",result="lost"': 1,
     'backend="b1",cause="first",result="cancelled"': 1,
@@ -65,7 +65,7 @@ test('the results of attempts: lost, cancelled, expired, and every status by nam
 test('a status outside the canonical ones counts as UNKNOWN, whatever its number', () => {
   const meters = createMeters();
   play(meters, { named: true, attempts: [attemptOf({ end: answer(4_000_000_000) })] }, 4_000_000_000, 'no_policy');
-  const text = meters.render(idle);
+  const text = printed(meters);
   expect(samples(text, 'hedgerow_calls_total')).toEqual({
     'method="pkg.S/M",code="UNKNOWN",stop_reason="no_policy"': 1,
   });
@@ -87,7 +87,7 @@ test('retries count by what made each, and by how the call ended (D23)', () => {
   ];
   play(meters, { attempts, guarded: true });
   play(meters, { attempts: [attemptOf({ end: answer(14) }), retry(4)], guarded: true }, 14, 'attempts_exhausted');
-  const text = meters.render(idle);
+  const text = printed(meters);
   expect(samples(text, 'hedgerow_retries_total')).toEqual({
     'reason="status",outcome="success"': 1,
     'reason="backend_lost",outcome="success"': 1,
@@ -111,13 +111,13 @@ test('the time without an attempt, after the first, is the retry delay (A96)', (
     attemptOf({ cause: 'retry', startedAt: 290, endedAt: 400 }),
   ];
   play(meters, { attempts, named: true });
-  expect(Object.values(samples(meters.render(idle), 'grpc_client_call_retry_delay_seconds_sum'))).toEqual([0.05]);
+  expect(Object.values(samples(printed(meters), 'grpc_client_call_retry_delay_seconds_sum'))).toEqual([0.05]);
 });
 
 test('a call without repeats tells none of them (A96: 0 is not reported)', () => {
   const meters = createMeters();
   play(meters, { named: true });
-  const text = meters.render(idle);
+  const text = printed(meters);
   for (const name of ['retries', 'transparent_retries', 'hedges', 'retry_delay_seconds'])
     expect(samples(text, `grpc_client_call_${name}_count`)).toEqual({});
 });
@@ -133,7 +133,7 @@ test('hedges count by what sent each, and the one that answered has won, or its 
   play(meters, { attempts: [first, hedge(1, { trigger: 'pushback' }), repeat], winner: repeat });
   const failed = hedge(1, { trigger: 'delay', end: answer(14) });
   play(meters, { attempts: [first, failed], winner: failed }, 14, 'attempts_exhausted');
-  const text = meters.render(idle);
+  const text = printed(meters);
   expect(samples(text, 'hedgerow_hedges_total')).toEqual({
     'trigger="delay",won="false"': 2,
     'trigger="nonfatal",won="true"': 1,
@@ -156,7 +156,7 @@ test('pins: served, moved, refused, failed; named and of sessions; strict and fo
   play(meters, { placement: session, seat: { backend: backendId('b1') } });
   play(meters, { placement: session, seat: { backend: backendId('b9') } });
   play(meters, { placement: session, seat: { backend: null } });
-  expect(samples(meters.render(idle), 'hedgerow_pins_total')).toEqual({
+  expect(samples(printed(meters), 'hedgerow_pins_total')).toEqual({
     'kind="named",mode="strict",outcome="served"': 1,
     'kind="named",mode="strict",outcome="refused"': 1,
     'kind="named",mode="strict",outcome="failed"': 1,
@@ -171,5 +171,5 @@ test('a failure without a policy has stopped no retry, whatever its reason', () 
   const meters = createMeters();
   play(meters, { attempts: [attemptOf({ end: null, expired: true })] }, 4, 'deadline_exceeded');
   play(meters, { attempts: [attemptOf({ end: answer(13) })] }, 13, 'no_policy');
-  expect(samples(meters.render(idle), 'hedgerow_retry_stopped_total')).toEqual({});
+  expect(samples(printed(meters), 'hedgerow_retry_stopped_total')).toEqual({});
 });

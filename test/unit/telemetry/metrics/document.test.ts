@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { catalogue } from '../../../../src/telemetry/metrics/catalogue.js';
 import type { MetricDefinition } from '../../../../src/telemetry/metrics/definition.js';
-import { createMeters, idle } from './rig.js';
+import { createMeters, printed } from './rig.js';
 
 const file = new URL('../../../../docs/metrics.md', import.meta.url);
 const [begin, end] = ['<!-- list -->\n', '<!-- /list -->\n'];
@@ -24,7 +24,7 @@ test('docs/metrics.md lists every metric as the program has it; METRICS_WRITE=1 
 });
 
 test('every metric is told with its help and its type, in the catalogue’s order, and nothing else', () => {
-  const lines = createMeters().render(idle).split('\n');
+  const lines = printed(createMeters()).split('\n');
   const told = lines.filter((line) => line.startsWith('# TYPE ')).map((line) => line.slice('# TYPE '.length));
   expect(told).toEqual(catalogue.map(({ name, type }) => `${name} ${type}`));
   const helped = lines.filter((line) => line.startsWith('# HELP ')).map((line) => line.slice('# HELP '.length));

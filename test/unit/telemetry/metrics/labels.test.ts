@@ -4,7 +4,7 @@ import { Status } from '../../../../src/grpc/status.js';
 import { type StopReason, stopReasons } from '../../../../src/grpc/stop-reason.js';
 import { grpcTarget } from '../../../../src/telemetry/metrics/labels.js';
 import { methodLabel } from '../../../../src/telemetry/metrics/method-label.js';
-import { answer, attemptOf, callOf, createMeters, idle, play, samples } from './rig.js';
+import { answer, attemptOf, callOf, createMeters, idle, play, printed, samples } from './rig.js';
 
 const methodsOf = (text: string): string[] =>
   Object.keys(samples(text, 'hedgerow_call_duration_seconds_count')).map((labels) => labels.slice(8, -1));
@@ -17,33 +17,33 @@ test('a method that only clients name is other (D23)', () => {
   // An HTTP error of something in between, which knows no methods.
   play(meters, { attempts: [attemptOf({ end: answer(14, { sign: { kind: 'unstated' } }) })] }, 14, 'no_policy');
   play(meters, { attempts: [] }, 14, 'overloaded');
-  expect(methodsOf(meters.render(idle))).toEqual(['other']);
+  expect(methodsOf(printed(meters))).toEqual(['other']);
 });
 
 test('a method that a backend has answered for counts by its name from that very call on', () => {
   const meters = createMeters();
   play(meters, { attempts: [attemptOf({ end: answer(Status.NOT_FOUND) })] }, Status.NOT_FOUND, 'no_policy');
-  const text = meters.render(idle);
+  const text = printed(meters);
   expect(methodsOf(text)).toEqual(['pkg.S/M']);
   expect(samples(text, 'grpc_client_attempt_started_total')).toEqual({
     [`grpc_method="pkg.S/M",grpc_target="${grpcTarget}"`]: 1,
   });
   const again = meters.method('/pkg.S/M', false);
   meters.attemptStarted(again);
-  expect(Object.values(samples(meters.render(idle), 'grpc_client_attempt_started_total'))).toEqual([2]);
+  expect(Object.values(samples(printed(meters), 'grpc_client_attempt_started_total'))).toEqual([2]);
 });
 
 test('a method that the config names counts by its name whatever comes of it', () => {
   const meters = createMeters();
   play(meters, { named: true, attempts: [] }, 14, 'overloaded');
-  expect(methodsOf(meters.render(idle))).toEqual(['pkg.S/M']);
+  expect(methodsOf(printed(meters))).toEqual(['pkg.S/M']);
 });
 
 test('five hundred methods count by name, further ones as other, also those in the config', () => {
   const meters = createMeters();
   for (let i = 0; i < 600; i += 1) play(meters, { path: `/pkg.S/M${i}` });
   play(meters, { path: '/pkg.S/Named', named: true });
-  const methods = methodsOf(meters.render(idle));
+  const methods = methodsOf(printed(meters));
   expect(methods).toHaveLength(501);
   expect(methods).toContain('pkg.S/M499');
   expect(methods).not.toContain('pkg.S/M500');
@@ -71,7 +71,7 @@ test.each([
 test('calls that were refused before they began are of no method', () => {
   const meters = createMeters();
   meters.callRefused(Status.INVALID_ARGUMENT, 'invalid_directive');
-  expect(samples(meters.render(idle), 'hedgerow_calls_total')).toEqual({
+  expect(samples(printed(meters), 'hedgerow_calls_total')).toEqual({
     'method="other",code="INVALID_ARGUMENT",stop_reason="invalid_directive"': 1,
   });
 });
@@ -90,12 +90,12 @@ test('a backend past the most that are counted by name shares its numbers, and o
     });
   for (let i = 0; i < 501; i += 1) changed(`b${i}`);
   const there = { name: 'b7', state: 'ready', inFlight: 1, queued: 0, connections: 1 } as const;
-  const text = meters.render({ ...idle, backends: [there] });
+  const text = printed(meters, { ...idle, backends: [there] });
   const events = samples(text, 'hedgerow_backend_connection_events_total');
   expect(events).toEqual({ 'backend="b7",event="connected"': 1, 'backend="_other",event="connected"': 1 });
   changed('b501');
   expect(
-    samples(meters.render({ ...idle, backends: [there] }), 'hedgerow_backend_connection_events_total'),
+    samples(printed(meters, { ...idle, backends: [there] }), 'hedgerow_backend_connection_events_total'),
   ).toMatchObject({
     'backend="b501",event="connected"': 1,
   });
@@ -129,7 +129,7 @@ test('whatever clients send, the labels stay in their sets, and every line can b
           meters.callEnded(call, code, reason, 1);
           meters.callRefused(code, reason);
         }
-        const text = meters.render(idle);
+        const text = printed(meters);
         for (const line of text.split('\n')) {
           if (line === '' || line.startsWith('# ')) continue;
           expect(line).toMatch(/^[a-z_]+(\{([a-z_]+="[\w.:+/-]*",?)+\})? [\d.e+-]+$/);

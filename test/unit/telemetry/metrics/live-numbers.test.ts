@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { LiveHistogram } from '../../../../src/proxy/live-numbers.js';
 import type { MeteredAttempt } from '../../../../src/proxy/meters.js';
 import { liveBuckets } from '../../../../src/telemetry/metrics/definition.js';
-import { answer, attemptOf, createMeters, idle, play, samples } from './rig.js';
+import { answer, attemptOf, createMeters, play, printed, samples } from './rig.js';
 
 const unavailable = answer(14);
 
@@ -145,9 +145,9 @@ test('the time of a first attempt that was repeated transparently runs from the 
 test('/metrics tells saved calls by method, from the first call on that had another attempt', () => {
   const meters = createMeters();
   play(meters, { path: '/s/A', named: true });
-  expect(meters.render(idle)).not.toMatch(/^hedgerow_calls_saved_total\{/m);
+  expect(printed(meters)).not.toMatch(/^hedgerow_calls_saved_total\{/m);
   play(meters, { path: '/s/A', named: true, attempts: [failedFirst, retry] }, 14, 'attempts_exhausted');
-  expect(meters.render(idle)).toContain('hedgerow_calls_saved_total{method="s/A"} 0');
+  expect(printed(meters)).toContain('hedgerow_calls_saved_total{method="s/A"} 0');
   play(meters, { path: '/s/A', named: true, attempts: [failedFirst, retry] });
-  expect(samples(meters.render(idle), 'hedgerow_calls_saved_total')).toEqual({ 'method="s/A"': 1 });
+  expect(samples(printed(meters), 'hedgerow_calls_saved_total')).toEqual({ 'method="s/A"': 1 });
 });

@@ -98,6 +98,11 @@ export function play(
   meters.callEnded(whole, code, reason, Math.max(0, ...whole.attempts.map(({ endedAt }) => endedAt)));
 }
 
+/** What `/metrics` answers. */
+export function printed(meters: ProgramMeters, readings = idle): string {
+  return [...meters.render(readings)].join('');
+}
+
 /** The samples of one metric that are not 0: what stands between the braces, and the value. */
 export function samples(text: string, name: string): Record<string, number> {
   const found: Record<string, number> = {};

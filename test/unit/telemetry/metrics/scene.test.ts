@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { backendId } from '../../../../src/grpc/backend-id.js';
 import { millis } from '../../../../src/grpc/millis.js';
-import { answer, attemptOf, createMeters, idle, play, samples } from './rig.js';
+import { answer, attemptOf, createMeters, idle, play, printed, samples } from './rig.js';
 
 test('a small scene, as Prometheus gets it', async () => {
   const meters = createMeters();
@@ -24,7 +24,7 @@ test('a small scene, as Prometheus gets it', async () => {
     { kind: 'parked', id: backendId('b1'), reason: 'operator', parkMs: null, streak: 0, failures: 0 },
     1000,
   );
-  const text = meters.render({
+  const text = printed(meters, {
     now: 3500,
     callsInFlight: 2,
     clientConnections: 1,
@@ -53,7 +53,7 @@ test('members of a group are summed up under its name', () => {
     { ...member, state: 'down', connections: 0 },
     { ...member, name: 'other', state: 'ready' },
   ] as const;
-  const text = meters.render({ ...idle, backends });
+  const text = printed(meters, { ...idle, backends });
   expect(samples(text, 'hedgerow_backend_state')).toEqual({
     'backend="pool",state="ready"': 2,
     'backend="pool",state="down"': 1,
@@ -75,7 +75,7 @@ test('a park’s time runs until it is released, or is over by itself', () => {
       route: 'lapsed_probe',
       parkMs: 0,
     }) as const;
-  const seconds = (now: number) => samples(meters.render({ ...idle, now }), 'hedgerow_backend_park_seconds_total');
+  const seconds = (now: number) => samples(printed(meters, { ...idle, now }), 'hedgerow_backend_park_seconds_total');
   meters.healthChanged(parked('g/1.1.1.1:1', 1000), 0);
   expect(seconds(400)).toEqual({ 'backend="g"': 0.4 });
   // Lapsed: it is probed from then on.
@@ -86,7 +86,7 @@ test('a park’s time runs until it is released, or is over by itself', () => {
   meters.healthChanged(parked('g/2.2.2.2:2', 1000), 12_000);
   meters.healthChanged(released('g/1.1.1.1:1'), 12_000);
   expect(seconds(12_500)).toEqual({ 'backend="g"': 3.5 });
-  const text = meters.render(idle);
+  const text = printed(meters);
   expect(samples(text, 'hedgerow_backend_parks_total')).toEqual({ 'backend="g",reason="consecutive_failures"': 3 });
   expect(samples(text, 'hedgerow_backend_releases_total')).toEqual({ 'backend="g",route="lapsed_probe"': 2 });
 });
@@ -96,7 +96,7 @@ test('losses are counted by what became of their attempts', () => {
   const loss = { backend: backendId('g/1.1.1.1:1'), generation: 1, detail: '', attempts: 3 };
   meters.lost({ ...loss, outcomes: { re_dispatched: 2, failed: 1 } });
   meters.lost({ ...loss, outcomes: { re_dispatched: 1 } });
-  expect(samples(meters.render(idle), 'hedgerow_backend_loss_total')).toEqual({
+  expect(samples(printed(meters), 'hedgerow_backend_loss_total')).toEqual({
     'backend="g",outcome="re_dispatched"': 3,
     'backend="g",outcome="failed"': 1,
   });
@@ -105,9 +105,9 @@ test('losses are counted by what became of their attempts', () => {
 test('a buffer that overflows shows as a commit and as an overflow', () => {
   const meters = createMeters();
   for (const cause of ['buffer_call', 'buffer_client', 'buffer_total', 'ok'] as const) meters.committed(cause);
-  expect(samples(meters.render(idle), 'hedgerow_replay_overflow_total')).toEqual({ '': 3 });
+  expect(samples(printed(meters), 'hedgerow_replay_overflow_total')).toEqual({ '': 3 });
 });
 
 test('without throttling there are no tokens to tell', () => {
-  expect(createMeters().render(idle)).not.toMatch(/^hedgerow_throttle_(max_)?tokens/m);
+  expect(printed(createMeters())).not.toMatch(/^hedgerow_throttle_(max_)?tokens/m);
 });
