@@ -162,7 +162,7 @@ describe('a call that is not sampled', () => {
   const unsampled = lines([['traceparent', `00-${traceId}-${spanId}-00`]]);
   const sampled = lines([['traceparent', `00-${traceId}-${spanId}-01`]]);
 
-  it('has no trace where the client’s context is passed on as it came', () => {
+  it('TRC-20: has no trace where the client’s context is passed on as it came', () => {
     expect(maker().tracing.begin({ path, fields: unsampled }, 0)).toBeNull();
     expect(maker(new AlwaysOffSampler()).tracing.begin({ path, fields: sampled }, 0)).toBeNull();
   });
