@@ -306,7 +306,7 @@ export const clientAttacks: readonly ClientAttack[] = [
     large: true,
     async mount(assault) {
       const client = await assault.connect({ settings: [[initialWindowSize, 0]] });
-      for (let n = 0; n < 100; n += 1) client.connection.send(askLarge(n));
+      for (let n = 0; n < 60; n += 1) client.connection.send(askLarge(n));
       await assault.sitOut();
     },
   },
