@@ -42,6 +42,6 @@ export function describeLive(readings: LiveReadings, state: Omit<AdminState, 'wa
 
 function configOf({ program }: Pick<AdminState, 'program'>): LiveSnapshot['config'] {
   if (program === null) return { path: null, version: '', rejected: false };
-  const { path, version, problem } = program.config().service_config;
+  const { path, version, problem } = program.configBrief();
   return { path, version, rejected: problem !== null };
 }

@@ -100,6 +100,8 @@ export type ProgramPhase = 'starting' | 'running' | 'draining' | 'drained';
 export interface Program {
   readonly phase: ProgramPhase;
   config(): ConfigView;
+  /** What of it `/live` tells each second: without the content, which may be long. */
+  configBrief(): Pick<ServiceConfigView, 'path' | 'version' | 'problem'>;
   /** Reads all again, as SIGHUP does. Only while `running`; never rejects. */
   reload(): Promise<ReloadReport>;
   /** Drains, as SIGTERM does, and stays. Only while `running`. Returns what will happen, in a sentence. */

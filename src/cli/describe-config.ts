@@ -8,17 +8,21 @@ import { countNames } from './load-service-config.js';
 /** Clock milliseconds as milliseconds since 1970. */
 export type ToWall = (at: number) => number;
 
+/** What is in force of the service config's file, and whether the file is that. */
+export function briefSource(source: ConfigSource): Pick<ServiceConfigView, 'path' | 'version' | 'problem'> {
+  const { path, version } = source.inForce;
+  return { path, version, problem: sourceProblem(source) };
+}
+
 /** The service config's file for `/config`. */
 export function describeSource(source: ConfigSource, toWall: ToWall): ServiceConfigView {
   const { path, inForce, appliedAt, rejected } = source;
   return {
-    path: inForce.path,
-    version: inForce.version,
+    ...briefSource(source),
     applied_at: toWall(appliedAt),
     methods: countNames(inForce.config),
     content: showServiceConfig(inForce.config),
     warnings: inForce.findings.map((finding) => describeFinding(path, finding)),
-    problem: sourceProblem(source),
     rejected:
       rejected === null
         ? null

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.js';
 import { showSettings } from '../config/show-settings.js';
 import type { ReadResult } from './asked-reads.js';
 import { type ConfigSource, startConfigSource } from './config-source.js';
-import { describeSet, describeSource, type ToWall } from './describe-config.js';
+import { briefSource, describeSet, describeSource, type ToWall } from './describe-config.js';
 import type { SetFollower } from './follow-files.js';
 import type { ConfigFollower } from './follow-service-config.js';
 import { type LoadedConfig, serviceConfigPath } from './load-service-config.js';
@@ -63,6 +63,14 @@ export class ServedProgram implements Program {
     this.phase = 'running';
   }
 
+  configBrief(): ReturnType<typeof briefSource> {
+    return briefSource(this.source);
+  }
+
+  private get source(): ConfigSource {
+    return this.running?.followers.serviceConfig.source ?? this.atStart;
+  }
+
   config(): ConfigView {
     const { settings, origins } = this.options;
     const followers = this.running?.followers ?? null;
@@ -70,7 +78,7 @@ export class ServedProgram implements Program {
       follower ? describeSet(follower.state, this.toWall) : null;
     return {
       settings: showSettings(settings, origins),
-      service_config: describeSource(followers?.serviceConfig.source ?? this.atStart, this.toWall),
+      service_config: describeSource(this.source, this.toWall),
       endpoints: set(followers?.endpoints),
       client_tls: set(followers?.clientTls),
       backend_tls: set(followers?.backendTls),

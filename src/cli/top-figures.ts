@@ -3,7 +3,6 @@ import {
   attemptsPerCall,
   callRate,
   percent,
-  type Quantile,
   quantile,
   quantileUnhedged,
   type Span,
@@ -13,7 +12,7 @@ import {
 } from '../admin/live-math.js';
 import { legible } from '../grpc/legible.js';
 import { clip, count } from '../text/paint.js';
-import { amount, briefly, span } from '../text/words.js';
+import { amount, quantileWords, span } from '../text/words.js';
 import type { Look } from './top-look.js';
 import type { Shown } from './top-state.js';
 
@@ -68,19 +67,6 @@ function latencyParts({ calls, latency }: Span): string[] {
   ];
   if (calls.hedged === 0) return parts;
   return [...parts, `p99 without hedges ${quantileWords(quantileUnhedged(latency, 0.99))}`];
-}
-
-function quantileWords(found: Quantile): string {
-  switch (found.kind) {
-    case 'known':
-      return briefly(found.ms);
-    case 'above':
-      return `over ${briefly(found.ms)}`;
-    case 'none':
-      return '–';
-    default:
-      return found satisfies never;
-  }
 }
 
 /** Why calls did not end OK, most frequent first. */

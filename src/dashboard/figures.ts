@@ -3,14 +3,13 @@ import {
   judged,
   mostMethods,
   percent,
-  type Quantile,
   quantile,
   quantileUnhedged,
   type Span,
   successShare,
   successShareWithout,
 } from '../admin/live-math.js';
-import { amount, briefly, shortMethod, span } from '../text/words.js';
+import { amount, quantileWords, shortMethod, span } from '../text/words.js';
 import { count } from './count.js';
 
 /* What the page says in figures. Pure. */
@@ -57,20 +56,6 @@ export function feltOf(period: Span | null): Felt {
             note: `${count(calls.hedged, 'hedged call')}; ${calls.hedges_won} won by the hedge`,
           },
   };
-}
-
-/** `71 ms`, `over 1 s`, `–`. */
-export function quantileWords(found: Quantile): string {
-  switch (found.kind) {
-    case 'known':
-      return briefly(found.ms);
-    case 'above':
-      return `over ${briefly(found.ms)}`;
-    case 'none':
-      return '–';
-    default:
-      return found satisfies never;
-  }
 }
 
 function share(value: number | null): string {

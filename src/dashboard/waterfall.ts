@@ -1,4 +1,5 @@
 import type { RecentCall } from '../admin/live.js';
+import { outcomeWords } from '../text/words.js';
 
 /* Where the parts of a call's waterfall stand. Pure: shares of the call's time, for whoever draws it. */
 
@@ -70,7 +71,7 @@ function laneOf(attempt: Attempt, index: number, all: readonly Attempt[], length
     pushback,
     told: told === true,
     ms,
-    outcome: outcomeOf(result, code),
+    outcome: outcomeWords(result, code),
   };
 }
 
@@ -82,23 +83,6 @@ function gapOf({ cause, at }: Attempt, before: readonly Attempt[], length: numbe
   const from = kind === 'hedge' ? previous.at : previous.at + previous.ms;
   const ms = at - from;
   return ms / length < leastGap ? null : { kind, ms, from: from / length, length: ms / length };
-}
-
-function outcomeOf(result: Attempt['result'], code: string): string {
-  switch (result) {
-    case 'ok':
-      return 'OK';
-    case 'failed':
-      return code;
-    case 'lost':
-      return 'connection lost';
-    case 'cancelled':
-      return 'cancelled';
-    case 'unplaced':
-      return 'no connection';
-    default:
-      return result satisfies never;
-  }
 }
 
 /** Round marks, three to five of them: their words must have room beside each other. */

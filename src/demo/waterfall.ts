@@ -3,6 +3,7 @@ import { helpFor, remedyFor } from '../grpc/remedies.js';
 import { Status, statusName } from '../grpc/status.js';
 import type { AttemptRecord, CallRecord } from '../proxy/observer.js';
 import { clip, count, createPaint, duration, type Paint, type Tone, wrap } from '../text/paint.js';
+import { outcomeWords } from '../text/words.js';
 import { type Axis, drawBar, toneOf } from './bar.js';
 import { type Bucket, drawGauge } from './gauge.js';
 
@@ -144,29 +145,16 @@ function wording(attempt: AttemptRecord): string {
   switch (attempt.cause) {
     case 'first':
     case 'retry':
-      return resultInWords(attempt);
+      return ended(attempt);
     case 'hedge':
-      return `${resultInWords(attempt)} (hedge)`;
+      return `${ended(attempt)} (hedge)`;
     case 'transparent':
-      return `${resultInWords(attempt)} (sent again unseen)`;
+      return `${ended(attempt)} (sent again unseen)`;
     default:
       return attempt.cause satisfies never;
   }
 }
 
-function resultInWords({ result, code }: AttemptRecord): string {
-  switch (result) {
-    case 'ok':
-      return 'OK';
-    case 'failed':
-      return statusName(code);
-    case 'lost':
-      return 'connection lost';
-    case 'cancelled':
-      return 'cancelled';
-    case 'unplaced':
-      return 'no connection';
-    default:
-      return result satisfies never;
-  }
+function ended({ result, code }: AttemptRecord): string {
+  return outcomeWords(result, statusName(code));
 }

@@ -35,3 +35,37 @@ export function shortMethod(path: string): string {
 function trim(value: number, digits: number): string {
   return String(Number(value.toFixed(digits)));
 }
+
+/** A quantile as far as a histogram tells it: `71 ms`, `over 1 s`, `–`. Times are ms. */
+export function quantileWords(
+  found: { readonly kind: 'known' | 'above'; readonly ms: number } | { readonly kind: 'none' },
+): string {
+  switch (found.kind) {
+    case 'known':
+      return briefly(found.ms);
+    case 'above':
+      return `over ${briefly(found.ms)}`;
+    case 'none':
+      return '–';
+    default:
+      return found satisfies never;
+  }
+}
+
+/** How an attempt ended. @param code the status that a failed one gave */
+export function outcomeWords(result: 'ok' | 'failed' | 'lost' | 'cancelled' | 'unplaced', code: string): string {
+  switch (result) {
+    case 'ok':
+      return 'OK';
+    case 'failed':
+      return code;
+    case 'lost':
+      return 'connection lost';
+    case 'cancelled':
+      return 'cancelled';
+    case 'unplaced':
+      return 'no connection';
+    default:
+      return result satisfies never;
+  }
+}

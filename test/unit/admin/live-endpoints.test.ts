@@ -73,8 +73,8 @@ test.each([
   ['it is gone', true],
 ])('a config file that is not what is in force is told as rejected: %s', (problem, rejected) => {
   const world = new World();
-  const service_config = { path: 'a.json', version: 'v1', problem };
-  world.program = { config: () => ({ service_config }) } as unknown as Program;
+  const brief = { path: 'a.json', version: 'v1', problem };
+  world.program = { configBrief: () => brief } as unknown as Program;
   expect(live(world).config).toEqual({ path: 'a.json', version: 'v1', rejected });
 });
 
@@ -86,7 +86,7 @@ test.each([
   world.isDraining = true;
   world.program = {
     phase,
-    config: () => ({ service_config: { path: null, version: '1', problem: null } }),
+    configBrief: () => ({ path: null, version: '1', problem: null }),
   } as unknown as Program;
   expect(live(world)).toMatchObject({ draining: true, drained });
 });

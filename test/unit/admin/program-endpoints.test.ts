@@ -34,6 +34,7 @@ class FakeProgram implements Program {
   };
   readonly orders: string[] = [];
   config = (): ConfigView => view;
+  configBrief = () => view.service_config;
   reload = async (): Promise<ReloadReport> => {
     this.orders.push('reload');
     return this.report;

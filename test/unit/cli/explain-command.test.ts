@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/cli/explain.js';
 import { explainFlags, readExplainOptions } from '../../../src/cli/explain-options.js';
-import { run } from '../../../src/cli/run.js';
+import { commandsOn } from '../../support/command.js';
 
 const files: Readonly<Record<string, string>> = {
   'shop.json': JSON.stringify({
@@ -26,29 +26,7 @@ const files: Readonly<Record<string, string>> = {
   'worse.json': '{"methodConfig":[{"name":[{}],"hedgingPolicy":{"maxAttempts":1},"timeout":"1"}]}',
 };
 
-async function hedgerow(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  const out: string[] = [];
-  const err: string[] = [];
-  const unused = () => Promise.reject(new Error('not to be run'));
-  const code = await run(
-    argv,
-    {
-      env: {},
-      readFile: async (path) => {
-        const text = files[path];
-        if (text === undefined) throw Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' });
-        return text;
-      },
-      stdout: (text) => out.push(text),
-      stderr: (text) => err.push(text),
-      columns: 80,
-      localAddresses: [],
-      version: '1.2.3',
-    },
-    { serve: unused, demo: unused, top: unused },
-  );
-  return { code, out: out.join(''), err: err.join('') };
-}
+const hedgerow = commandsOn(files);
 
 const add = '/shop.Cart/Add';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { run } from '../../../src/cli/run.js';
 import { simulateFlags } from '../../../src/cli/simulate-options.js';
+import { commandsOn } from '../../support/command.js';
 
 const unavailable = ['UNAVAILABLE'];
 const methodConfig = [
@@ -27,29 +27,7 @@ const files: Readonly<Record<string, string>> = {
   'bad.json': '{"methodConfig": 3}',
 };
 
-async function hedgerow(...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  const out: string[] = [];
-  const err: string[] = [];
-  const unused = () => Promise.reject(new Error('not to be run'));
-  const code = await run(
-    argv,
-    {
-      env: {},
-      readFile: async (path) => {
-        const text = files[path];
-        if (text === undefined) throw Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' });
-        return text;
-      },
-      stdout: (text) => out.push(text),
-      stderr: (text) => err.push(text),
-      columns: 80,
-      localAddresses: [],
-      version: '1.2.3',
-    },
-    { serve: unused, demo: unused, top: unused },
-  );
-  return { code, out: out.join(''), err: err.join('') };
-}
+const hedgerow = commandsOn(files);
 
 async function printed(...argv: readonly string[]): Promise<string> {
   const { code, out, err } = await hedgerow('simulate', ...argv);

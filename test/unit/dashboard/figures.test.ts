@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveSnapshot } from '../../../src/admin/live.js';
 import { spanOf } from '../../../src/admin/live-math.js';
-import { causesOf, endsOf, feltOf, methodRows, periodWords, quantileWords } from '../../../src/dashboard/figures.js';
+import { causesOf, endsOf, feltOf, methodRows, periodWords } from '../../../src/dashboard/figures.js';
+import { quantileWords } from '../../../src/text/words.js';
 import { attempt, call, hedgedCall, histogram, noCalls, snapshot, throttledCall } from './live.js';
 
 function period(rest: Partial<LiveSnapshot>) {

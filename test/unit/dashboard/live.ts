@@ -1,4 +1,5 @@
 import type { LiveCalls, LiveSnapshot, RecentCall } from '../../../src/admin/live.js';
+import { backend } from '../../support/live.js';
 
 type Row = LiveSnapshot['backends'][number];
 
@@ -10,45 +11,17 @@ export function histogram(counts: Readonly<Record<number, number>> = {}): LiveSn
 }
 
 export function backendRow(rest: Partial<Row> = {}): Row {
-  return {
-    name: 'oak',
-    group: 'oak',
-    address: '127.0.0.1:50061',
-    target: '127.0.0.1:50061',
-    source: 'flags',
-    state: 'ready',
-    why: null,
+  return backend('oak', {
     since_ms: 65_000,
     in_flight: 1,
-    queued: 0,
     calls: 100,
     successes: 98,
     failures: 2,
-    timeouts: 0,
-    rate_limited: 0,
     failure_rate: 0.02,
-    consecutive_failures: 0,
-    consecutive_hard_failures: 0,
-    threshold_breached: false,
-    parked_for_ms: 0,
-    park_reason: null,
-    park_streak: 0,
-    rate_limited_for_ms: 0,
-    recent_failure: false,
-    standing: 'clean',
     ewma_ms: 12.5,
     samples: 40,
-    release_route: null,
-    losses: {},
-    connections: 1,
-    generation: 1,
-    weight: 1,
-    priority: 0,
-    max_calls: null,
-    last_error: null,
-    next_connect_in_ms: null,
     ...rest,
-  };
+  });
 }
 
 export const noCalls: LiveCalls = { ended: 0, ok: 0, cancelled: 0, saved: 0, retried: 0, hedged: 0, hedges_won: 0 };
