@@ -77,6 +77,9 @@ export class GrpcJsClient {
       'grpc.enable_retries': 0,
       // Each with a connection of its own.
       'grpc.use_local_subchannel_pool': 1,
+      // Newer versions of Node let no address be a server name, which grpc-js makes of its target (RFC 6066 3); the
+      // fixtures' certificates name both loopback and localhost.
+      'grpc.ssl_target_name_override': 'localhost',
       ...options,
     });
   }
