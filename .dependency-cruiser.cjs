@@ -5,7 +5,23 @@
 const layers = {
   // The process boundary and the composition root.
   main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
-  app: ['admin', 'balance', 'config', 'control', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
+  app: [
+    ...[
+      'admin',
+      'balance',
+      'config',
+      'control',
+      'grpc',
+      'http2',
+      'policy',
+      'proxy',
+      'replay',
+      'runtime',
+      'upstream',
+      'workers',
+    ],
+  ],
+  workers: ['admin', 'balance', 'config', 'grpc', 'proxy', 'upstream', 'runtime'],
   cli: ['admin', 'app', 'config', 'grpc', 'policy', 'sim', 'text'],
   demo: ['app', 'config', 'grpc', 'policy', 'proxy', 'text'],
   config: ['grpc', 'policy'],

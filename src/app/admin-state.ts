@@ -50,8 +50,8 @@ export function createAdminState(
     readonly sessions: Sessions;
   },
 ): Omit<AdminState, 'watch'> {
-  const { pool, book, sources } = backends;
-  sources.onChange((_backends, { added }) => {
+  const { pool, book, finder } = backends;
+  finder.sources.onChange((_backends, { added }) => {
     const now = rest.now();
     const fresh = new Set<string>(added);
     history.keepOnly(new Set(pool.backends.map(({ id }) => id).filter((id) => !fresh.has(id))));
@@ -65,8 +65,8 @@ export function createAdminState(
     onHealthChange: book.onChange,
     readDuration: (text) => parkRange.fromText(text),
     sources() {
-      const wanted = sources.specs().flatMap(({ id, name }) => {
-        const source = backends.sourceOf(name);
+      const wanted = finder.sources.specs().flatMap(({ id, name }) => {
+        const source = finder.sourceOf(name);
         return source === null ? [] : [[id, source] as const];
       });
       return new Map(wanted);
