@@ -38,6 +38,8 @@ export interface FinderEvents {
   /** A look-up of a backend's name is over. */
   readonly onResolved: (outcome: 'changed' | 'unchanged' | 'failed') => void;
   readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
+  /** There are other names, or a name has another source. */
+  readonly onNames?: (() => void) | undefined;
   /** A registration ended with an error (D19): the backend's attempts end in this turn. Before the set is without it. */
   readonly onLost: (id: BackendId, detail: string) => void;
 }
@@ -48,6 +50,8 @@ export type SourceKind = 'flags' | 'file' | 'registry';
 /** Which backends there are, wherever they are found. */
 export interface Finder {
   readonly sources: Pick<BackendSources, 'specs' | 'has' | 'onChange' | 'refresh' | 'refreshAll'>;
+  /** Which source each name has. */
+  names(): ReadonlyMap<string, SourceKind>;
   /** Which source has this name; null: none. */
   sourceOf(name: string): SourceKind | null;
   /** Of the control services; null: off, or not started. */
@@ -83,7 +87,7 @@ export function createFinder(settings: Settings, options: FinderOptions, ports: 
       dnsRefresh: settings.dnsRefresh,
     },
     { clock, alarms, random, lookup: createLookup, own },
-    { tell: events.tell, onResolved: events.onResolved },
+    { tell: events.tell, onResolved: events.onResolved, onNames: events.onNames },
   );
 
   /** Port 0 is another one when it is bound. */
@@ -154,10 +158,10 @@ export function createFinder(settings: Settings, options: FinderOptions, ports: 
       return control?.address ?? null;
     },
     setServing: (serving) => control?.setServing(serving),
+    names: () => new Map([...sources.names()].map(([name, owner]) => [name, kindOf(owner)])),
     sourceOf(name) {
       const owner = sources.ownerOf(name);
-      if (owner === null) return null;
-      return owner === flags ? 'flags' : owner === registry ? 'registry' : 'file';
+      return owner === null ? null : kindOf(owner);
     },
     /** What stands on @grpc/grpc-js is loaded where it is asked for: a start without it is ready sooner. */
     async start() {
@@ -198,6 +202,10 @@ export function createFinder(settings: Settings, options: FinderOptions, ports: 
       await control?.stop();
     },
   };
+}
+
+function kindOf(owner: string): SourceKind {
+  return owner === flags ? 'flags' : owner === registry ? 'registry' : 'file';
 }
 
 /** @param bound `host:port` as really bound; null: it is not yet */

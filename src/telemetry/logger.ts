@@ -10,6 +10,10 @@ export interface LoggerOptions {
   readonly format: 'json' | 'pretty';
   /** Where lines go; stdout in the program. */
   readonly destination: Writable;
+  /** Of pretty lines [whether `destination` is a terminal]. */
+  readonly color?: boolean;
+  /** Fields that every line begins with. */
+  readonly base?: Readonly<Record<string, unknown>>;
   /** A line was dropped: the reader of `destination` is too slow, or has stopped. */
   readonly onDropped: (kind: LineKind) => void;
 }
@@ -33,8 +37,9 @@ export interface ReadyFacts {
 }
 
 /** Lines carry a level, a time and what the event has to say; no host name, no metadata values, no secrets. */
-export function createLoggers({ level, format, destination, onDropped }: LoggerOptions): Loggers {
-  const pretty = format === 'pretty' ? PinoPretty({ destination, colorize: isTerminal(destination) }) : null;
+export function createLoggers(options: LoggerOptions): Loggers {
+  const { level, format, destination, color = isTerminal(destination), base, onDropped } = options;
+  const pretty = format === 'pretty' ? PinoPretty({ destination, colorize: color }) : null;
   const sink = pretty ?? destination;
   const room = createLogRoom(bounds);
   const unsent = (): number => destination.writableLength + (pretty?.writableLength ?? 0);
@@ -44,7 +49,7 @@ export function createLoggers({ level, format, destination, onDropped }: LoggerO
   };
   const through = (kind: LineKind): Logger =>
     pino(
-      { level, base: null },
+      { level, base: base ?? null },
       {
         write(line: string): void {
           tell();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type BackendEntry,
   backendsOf,
@@ -28,6 +29,8 @@ export interface SourcePorts extends ResolverPorts {
 export interface SourceEvents {
   /** A look-up of a name is over. */
   readonly onResolved?: ((outcome: 'changed' | 'unchanged' | 'failed') => void) | undefined;
+  /** There are other names, or a name has another source. Backends that came or went with it have been told of. */
+  readonly onNames?: (() => void) | undefined;
   /** A line for the log. */
   readonly tell: (level: 'info' | 'warn', fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
@@ -51,6 +54,8 @@ export interface BackendSources {
   specs(): readonly FoundBackend[];
   /** Names that there are, those included that lead to nobody yet. */
   has(name: string): boolean;
+  /** All of those, by name, with the source that has it. */
+  names(): ReadonlyMap<string, string>;
   /** The source whose name this is; null where nobody has it. */
   ownerOf(name: string): string | null;
   /** Calls `listener` with each new set, until what it returns is called. One listener after another, in their order. */
@@ -103,6 +108,7 @@ export function createBackendSources(
 
   function reckon(): void {
     const merged = mergeSources([...sources].map(([name, entries]) => ({ name, entries })));
+    const before = owners;
     owners = new Map(merged.entries.map(({ source, entry }) => [entry.name, source]));
     toldClashes = tellNew(
       toldClashes,
@@ -122,6 +128,7 @@ export function createBackendSources(
       ),
     );
     apply(judged.flatMap(({ backend, own }) => (own === null ? [backend] : [])));
+    if (!isDeepStrictEqual(before, owners)) events.onNames?.();
   }
 
   /** Tells what was not told before. Returns what is told by now: what is over may be told again. */
@@ -215,6 +222,7 @@ export function createBackendSources(
     },
     specs: () => backends,
     has: (name) => owners.has(name),
+    names: () => owners,
     ownerOf: (name) => owners.get(name) ?? null,
     onChange(listener) {
       listeners.push(listener);

@@ -43,6 +43,8 @@ interface Scene {
   /** What look-ups came to. */
   readonly outcomes: string[];
   readonly changes: SetDifference[];
+  /** The names that there were whenever they had become others. */
+  readonly namings: (readonly string[])[];
   ids(): readonly string[];
 }
 
@@ -63,7 +65,9 @@ function scene(flags: readonly BackendEntry[], own: (endpoint: Endpoint) => stri
   const lines: string[] = [];
   const changes: SetDifference[] = [];
   const outcomes: string[] = [];
-  const sources = createBackendSources(
+  const namings: (readonly string[])[] = [];
+  let begun = false;
+  const sources: BackendSources = createBackendSources(
     {
       sources: [
         { name: '--backend', entries: flags },
@@ -75,11 +79,15 @@ function scene(flags: readonly BackendEntry[], own: (endpoint: Endpoint) => stri
     {
       tell: (level, _fields, message) => lines.push(`${level} ${message}`),
       onResolved: (outcome) => outcomes.push(outcome),
+      onNames: () => {
+        if (begun) namings.push([...sources.names()].map(([name, source]) => `${name} of ${source}`));
+      },
     },
   );
+  begun = true;
   sources.onChange((_backends, difference) => changes.push(difference));
   const ids = () => sources.specs().map(({ id }) => id);
-  return { time, names, sources, lines, outcomes, changes, ids };
+  return { time, names, sources, lines, outcomes, changes, namings, ids };
 }
 
 describe('the sources of backends', () => {
@@ -209,6 +217,15 @@ describe('the sources of backends', () => {
       ['i', 'i.test:7', null],
     ]);
     expect(sources.refreshAll()).toEqual([]);
+  });
+
+  it('FND-12: names that come, go or change hands are told of, those that lead to nobody yet too', () => {
+    const { sources, namings, ids } = scene([at('a', '10.0.0.1')]);
+    sources.put('f.json', [named('g', 'g.test')]);
+    sources.put('f.json', [named('g', 'h.test')]);
+    expect(ids()).toEqual(['a']);
+    sources.put('--backend', [at('g', '10.0.0.2')]);
+    expect(namings).toEqual([['a of --backend', 'g of f.json'], ['g of --backend']]);
   });
 
   it('FND-12: another source adds backends; a name that is taken has no effect there, told once', () => {
