@@ -1,3 +1,4 @@
+import { appended } from '../grpc/append.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import { Status } from '../grpc/status.js';
 import type { StopReason } from '../grpc/stop-reason.js';
@@ -87,7 +88,7 @@ function take(state: CallState, event: CallEvent, env: Env, out: Decision[]): bo
       return false;
     case 'attemptPlaced':
       if (liveAttempt(state, event.attempt) !== null && !state.tried.includes(event.backend))
-        state.tried = [...state.tried, event.backend];
+        state.tried = appended(state.tried, event.backend);
       return false;
     case 'headersReceived':
       if (state.commit === null && liveAttempt(state, event.attempt) !== null)
@@ -247,7 +248,7 @@ function start(
 ): AttemptId {
   state.started += 1;
   const id = state.started;
-  state.live = [...state.live, { id, previous, onlyOn }];
+  state.live = appended(state.live, { id, previous, onlyOn });
   out.push({ type: 'startAttempt', attempt: id, cause, previous, avoid: state.tried, onlyOn });
   return id;
 }

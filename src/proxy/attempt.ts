@@ -69,6 +69,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   sentAt = 0;
   /** What it has passed on is freed once its HEADERS have left. */
   awaitsFlush = false;
+  /** Response headers that are not Trailers-Only, until they are passed on. */
   initial: readonly MetadataField[] | null = null;
   /** The backend's own trailers, or its Trailers-Only answer; null where it gave none. */
   trailers: readonly MetadataField[] | null = null;
@@ -95,7 +96,8 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   private readonly method: MethodIndex;
   private readonly owner: AttemptOwner<Attempt>;
   private readonly parts: ProxyParts;
-  private readonly search: PlaceSearch;
+  /** Null once it has a place, or will have none. */
+  private search: PlaceSearch | null;
   private readonly limit: MessageLimit | null;
   /** Null: nothing of the answer's body has come. */
   private answer: MessageScanner | null = null;
@@ -123,7 +125,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
 
   /** Where it is, or waits to be; null while it has no place. */
   get at(): BackendId | null {
-    return this.backend?.id ?? this.search.waitingAt;
+    return this.backend?.id ?? this.search?.waitingAt ?? null;
   }
 
   /** END_STREAM of the request has been handed over. */
@@ -146,7 +148,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
 
   /** Looks for a place (D12, No backend; D16). */
   place(): void {
-    this.search.begin();
+    this.search?.begin();
   }
 
   // === PlaceSeeker ===
@@ -156,6 +158,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   }
 
   placeFound(backend: UpstreamBackend, stream: Http2Stream, connection: Http2Connection): void {
+    this.search = null;
     this.backend = backend;
     this.stream = stream;
     this.connection = connection;
@@ -167,6 +170,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   }
 
   placeMissed(end: AttemptEnd): void {
+    this.search = null;
     if (!this.reported) this.settle(end);
   }
 
@@ -202,7 +206,8 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     this.expired = late && this.cancelled;
     this.endedAt = this.parts.clock.now();
     this.tellHealth(this.end ?? (late ? 'deadline' : 'abandoned'));
-    this.search.cancel();
+    this.search?.cancel();
+    this.search = null;
     this.parts.meters.attemptEnded(this.method, this.path, this);
     this.release();
   }
@@ -285,7 +290,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
         return;
       }
       if (end.kind === 'lost') this.lost(end);
-      else this.settle(judgeStreamEnd(end, this.initial !== null));
+      else this.settle(judgeStreamEnd(end, this.answeredAt >= 0));
     } catch (error) {
       this.owner.attemptFailed(error);
     }
@@ -299,7 +304,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     }
     const life = connection === null ? null : (backend?.lifeOf(connection) ?? null);
     this.lostGeneration = life?.generation ?? backend?.generation ?? 0;
-    this.settle(judgeStreamEnd(end, this.initial !== null, life?.superseded ?? false));
+    this.settle(judgeStreamEnd(end, this.answeredAt >= 0, life?.superseded ?? false));
   }
 
   /** Another is what its backend's name stands for by now, at another address: what ends here says nothing of that one. */

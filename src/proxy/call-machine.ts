@@ -45,8 +45,9 @@ export class CallMachine {
     if (this.owner.over) return;
     // Run to completion: a decision that fires an event at once enqueues it (design, The call machine).
     if (this.running) {
-      this.backlog ??= [];
-      this.backlog.push(event);
+      // Exact room for one: see grpc/append.ts.
+      if (this.backlog === null) this.backlog = [event];
+      else this.backlog.push(event);
       return;
     }
     this.running = true;
@@ -65,6 +66,7 @@ export class CallMachine {
         next = this.backlog?.shift();
       }
       this.running = false;
+      this.backlog = null;
       if (!this.owner.over) this.arm(wakeAt);
     } catch (error) {
       this.running = false;

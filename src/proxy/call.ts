@@ -1,3 +1,4 @@
+import { appended } from '../grpc/append.js';
 import type { BackendId } from '../grpc/backend-id.js';
 import { type Millis, millis } from '../grpc/millis.js';
 import type { IncomingCall } from '../grpc/request.js';
@@ -226,6 +227,8 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
     if (this.done || this.winner !== attempt || attempt.initial === null || this.headersForwarded) return;
     this.headersForwarded = true;
     const fields = initialAnswer(this.parts, attempt.initial, attempt.backend?.name ?? null);
+    // A stream may stay open for hours; its headers are of no more use.
+    attempt.initial = null;
     if (!this.home.connection.sendHeaders(this.stream, fields, false)) {
       this.headersForwarded = false;
       this.refusedAnswer = attempt;
@@ -328,7 +331,7 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
     switch (decision.type) {
       case 'startAttempt': {
         const attempt = attemptFor(this, decision, this.seatFor(decision));
-        this.attempts = [...this.attempts, attempt];
+        this.attempts = appended(this.attempts, attempt);
         // A committed call whose attempt never left is placed again, and stays committed.
         if (this.commitCause !== null) this.winner = attempt;
         attempt.place();
