@@ -187,7 +187,8 @@ export function readRequest(fields: readonly MetadataField[], prefix: string, di
       timeout,
       previous: previousFields === null ? 0 : readPreviousAttempts(previousFields),
       directives,
-      fields: kept,
+      // A list that was pushed into has room for 17 (grpc/append.ts), and the call keeps it.
+      fields: kept.slice(),
       pathField,
       authorityField,
       previousFields: previousFields ?? nothing,
