@@ -110,14 +110,13 @@ const io = {
 
 const exitCode = await run(process.argv.slice(2), io, {
   async serve(settings, origins, notes) {
-    // Brings OpenTelemetry's packages, which the other commands start faster without.
     const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
     const meters = new ProgramMeters(processFacts());
     watchLoopLag(steadyClock, createNodeTimer(), (late) => meters.lagged(late));
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
     const { logger, calls } = createLoggers({
       level: settings.logLevel,
-      format,
+      pretty: format === 'pretty' ? (await import('pino-pretty')).PinoPretty : null,
       destination: process.stdout,
       onDropped: (kind) => meters.lineDropped(kind),
     });

@@ -1,13 +1,14 @@
 import type { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
-import { PinoPretty } from 'pino-pretty';
+import type { PinoPretty } from 'pino-pretty';
 import { createLogRoom, type DroppedLines, type LineKind } from './log-room.js';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  readonly format: 'json' | 'pretty';
+  /** `pretty` by this; else JSON. Loaded where it is asked for: a start without it is ready sooner. */
+  readonly pretty: typeof PinoPretty | null;
   /** Where lines go; stdout in the program. */
   readonly destination: Writable;
   /** Of pretty lines [whether `destination` is a terminal]. */
@@ -38,8 +39,8 @@ export interface ReadyFacts {
 
 /** Lines carry a level, a time and what the event has to say; no host name, no metadata values, no secrets. */
 export function createLoggers(options: LoggerOptions): Loggers {
-  const { level, format, destination, color = isTerminal(destination), base, onDropped } = options;
-  const pretty = format === 'pretty' ? PinoPretty({ destination, colorize: color }) : null;
+  const { level, destination, color = isTerminal(destination), base, onDropped } = options;
+  const pretty = options.pretty?.({ destination, colorize: color }) ?? null;
   const sink = pretty ?? destination;
   const room = createLogRoom(bounds);
   const unsent = (): number => destination.writableLength + (pretty?.writableLength ?? 0);

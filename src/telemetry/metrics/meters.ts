@@ -20,17 +20,30 @@ import { describe } from './describe.js';
 import { attemptCauseIndex, type CommitCause, commitCauseIndex, lastCode, stopReasonIndex } from './labels.js';
 import { readLive } from './live-numbers.js';
 import type { MethodNumbers } from './method-numbers.js';
-import { ProgramNumbers } from './program-numbers.js';
-import { renderScene } from './render.js';
+import { type ProcessFacts, ProgramNumbers } from './program-numbers.js';
 import { delayOf, hasWon, isSaved, lastFirst, pinOutcomeOf, retryReasonOf } from './repeats.js';
+import type { Scene } from './scene.js';
 
 /** Places in `attemptResults`. */
 const resultOk = 0;
 const resultLost = 1;
 const resultCancelled = 2;
 
+/** Makes text of a scene, piece by piece. */
+export type ScenePrinter = (scene: Scene) => Iterable<string>;
+
 /** Counts in numbers of our own; nothing is formatted before `render`. */
 export class ProgramMeters extends ProgramNumbers implements Meters {
+  private print: ScenePrinter | null;
+  private loading: Promise<void> | null = null;
+  private failure: unknown = null;
+
+  /** @param print null: OpenTelemetry's, loaded when text is first asked for: a start without it is 50 ms sooner */
+  constructor(facts: ProcessFacts, print: ScenePrinter | null = null) {
+    super(facts);
+    this.print = print;
+  }
+
   method(path: string, named: boolean): MethodIndex {
     const index = this.methods.indexOf(path);
     return index === 0 && named ? this.methods.admit(path) : index;
@@ -152,7 +165,21 @@ export class ProgramMeters extends ProgramNumbers implements Meters {
     const reading = describe(this, readings);
     let step = reading.next();
     for (; step.done !== true; step = reading.next()) yield '';
-    yield* renderScene(step.value);
+    this.loading ??= this.load();
+    // It comes in a later turn.
+    while (this.print === null) {
+      if (this.failure !== null) throw this.failure;
+      yield '';
+    }
+    yield* this.print(step.value);
+  }
+
+  private async load(): Promise<void> {
+    try {
+      this.print ??= (await import('./render.js')).renderScene;
+    } catch (error) {
+      this.failure = error;
+    }
   }
 
   /** D23: a method is known once a backend has answered for it with anything but UNIMPLEMENTED. */

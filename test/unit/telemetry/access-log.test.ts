@@ -72,7 +72,7 @@ const retried: CallRecord = {
 
 function log(record: CallRecord): Record<string, unknown> {
   const lines = new Lines();
-  const logger = lineLogger({ level: 'info', format: 'json', destination: lines });
+  const logger = lineLogger({ level: 'info', pretty: null, destination: lines });
   createAccessLog(logger, 'all').onCallEnded(record);
   const [line, ...more] = lines.objects;
   expect(more).toEqual([]);
@@ -178,7 +178,7 @@ test.each<[AccessLogMode, LogLevel, number, number, boolean]>([
 ])(
   '--access-log %s at level %s: status %i after %i attempts gets a line: %s',
   (mode, level, code, attempts, wanted) => {
-    const logger = lineLogger({ level, format: 'json', destination: new Lines() });
+    const logger = lineLogger({ level, pretty: null, destination: new Lines() });
     expect(createAccessLog(logger, mode).wants(code, attempts, 0)).toBe(wanted);
   },
 );

@@ -1,3 +1,4 @@
+import { PinoPretty } from 'pino-pretty';
 import { expect, test } from 'vitest';
 import { createLoggers, type LogLevel, logReady } from '../../../src/telemetry/logger.js';
 import { Lines, lineLogger, StoppedLines } from './lines.js';
@@ -13,7 +14,7 @@ const facts = {
 
 test.each(levels)('the ready line is written at level %s, as one line of level info with the facts', (level) => {
   const lines = new Lines();
-  logReady(lineLogger({ level, format: 'json', destination: lines }), facts);
+  logReady(lineLogger({ level, pretty: null, destination: lines }), facts);
   const [line, ...more] = lines.objects;
   expect(more).toEqual([]);
   expect(line).toEqual({ level: 30, time: expect.any(Number), ...facts, msg: 'ready' });
@@ -21,14 +22,14 @@ test.each(levels)('the ready line is written at level %s, as one line of level i
 
 test.each(levels)('at level %s exactly the lines of that level and above are written', (level) => {
   const lines = new Lines();
-  const logger = lineLogger({ level, format: 'json', destination: lines });
+  const logger = lineLogger({ level, pretty: null, destination: lines });
   for (const at of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) logger[at](at);
   expect(lines.objects.map(({ msg }) => msg)).toEqual(levels.slice(levels.indexOf(level), -1));
 });
 
 test('the ready line leaves the level of later lines as it was', () => {
   const lines = new Lines();
-  const logger = lineLogger({ level: 'error', format: 'json', destination: lines });
+  const logger = lineLogger({ level: 'error', pretty: null, destination: lines });
   logReady(logger, facts);
   logger.info('unwanted');
   expect(lines.objects).toHaveLength(1);
@@ -36,13 +37,13 @@ test('the ready line leaves the level of later lines as it was', () => {
 
 test('a line carries neither the host name nor the process', () => {
   const lines = new Lines();
-  lineLogger({ level: 'info', format: 'json', destination: lines }).info('x');
+  lineLogger({ level: 'info', pretty: null, destination: lines }).info('x');
   expect(Object.keys(lines.objects[0] ?? {})).toEqual(['level', 'time', 'msg']);
 });
 
 test('pretty lines are for people: no JSON around them, no colour where there is no terminal', async () => {
   const lines = new Lines();
-  const logger = lineLogger({ level: 'info', format: 'pretty', destination: lines });
+  const logger = lineLogger({ level: 'info', pretty: PinoPretty, destination: lines });
   const written = new Promise<void>((resolve) => {
     const write = lines._write.bind(lines);
     lines._write = (chunk, encoding, done) => {
@@ -63,7 +64,7 @@ test('nobody reads: lines of calls wait up to 4 MiB, others up to 16 MiB, the re
   const dropped = { call: 0, other: 0 };
   const { logger, calls } = createLoggers({
     level: 'info',
-    format: 'json',
+    pretty: null,
     destination: lines,
     onDropped: (kind) => {
       dropped[kind] += 1;
@@ -100,7 +101,7 @@ test('pretty lines that nobody reads are bounded too', async () => {
   let dropped = 0;
   const { calls } = createLoggers({
     level: 'info',
-    format: 'pretty',
+    pretty: PinoPretty,
     destination: lines,
     onDropped: () => {
       dropped += 1;

@@ -7,7 +7,7 @@ import { Lines, lineLogger } from './lines.js';
 
 function logged(act: (log: RunLog) => void): Record<string, unknown> {
   const lines = new Lines();
-  const logger = lineLogger({ level: 'info', format: 'json', destination: lines });
+  const logger = lineLogger({ level: 'info', pretty: null, destination: lines });
   act(createRunLog(logger, createAccessLog(logger, 'all'), () => 0));
   const [line, ...more] = lines.objects;
   expect(more).toEqual([]);

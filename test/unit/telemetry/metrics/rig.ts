@@ -4,6 +4,7 @@ import { noPushback } from '../../../../src/grpc/pushback.js';
 import type { StopReason } from '../../../../src/grpc/stop-reason.js';
 import type { MeteredAttempt, MeteredCall, Readings, WireReading } from '../../../../src/proxy/meters.js';
 import { ProgramMeters } from '../../../../src/telemetry/metrics/meters.js';
+import { renderScene } from '../../../../src/telemetry/metrics/render.js';
 
 const silent: WireReading = { received: { bytes: 0, frames: {} }, sent: { bytes: 0, frames: {} } };
 
@@ -27,13 +28,14 @@ export const idle: Readings = {
 };
 
 export function createMeters(): ProgramMeters {
-  return new ProgramMeters({
+  const facts = {
     version: '1.2.3',
     node: 'v20.0.0',
     startedAt: 1_700_000_000,
     residentBytes: () => 100,
     cpuSeconds: () => 1.5,
-  });
+  };
+  return new ProgramMeters(facts, renderScene);
 }
 
 /** An answer with this status. */
