@@ -39,6 +39,8 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
   const beganAt = new Map<number, number>();
   let failures: { at: number; hard: boolean; transport: boolean }[] = [];
   let forgiven = 0;
+  /** Where the row begins: a probe's headers forgive some of it and leave the rest of one row. */
+  let rowFrom = 0;
   let rate = 0;
   let lastSuccess = -forever;
   let park: Span | null = null;
@@ -53,6 +55,10 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
   let probe: { attempt: number; at: number } | null = null;
 
   const hardOnes = () => failures.filter(({ hard }) => hard).slice(forgiven);
+  const forgiveAll = () => {
+    forgiven += hardOnes().length;
+    rowFrom = forgiven;
+  };
   const standingAt = (time: number): Standing => {
     if (refused || (hand !== null && time < hand) || (park !== null && time < park.until)) return 'parked';
     if (limit !== null && time < limit.until) return 'rate_limited';
@@ -78,9 +84,9 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
         forgiven += Math.max(0, hardOnes().length - 2);
         return;
       case 'connected': {
-        const all = hardOnes();
-        if (all.length === 0 || all.some(({ transport }) => !transport)) return;
-        forgiven += all.length;
+        const row = failures.filter(({ hard }) => hard).slice(rowFrom);
+        if (hardOnes().length === 0 || row.some(({ transport }) => !transport)) return;
+        forgiveAll();
         park = null;
         probe = null;
         return;
@@ -88,7 +94,7 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
       case 'checked':
         refused = !happening.serving;
         if (happening.serving) {
-          if (park !== null) forgiven += hardOnes().length;
+          if (park !== null) forgiveAll();
           park = null;
           probe = null;
         }
@@ -104,7 +110,7 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
         park = null;
         probe = null;
         streak = 0;
-        forgiven += hardOnes().length;
+        forgiveAll();
         return;
       case 'ended':
         break;
@@ -121,6 +127,7 @@ export function reckon(history: readonly Happening[], now: number): Reckoned {
         lastSuccess = at;
         failures = [];
         forgiven = 0;
+        rowFrom = 0;
         park = null;
         probe = null;
         streak = 0;
