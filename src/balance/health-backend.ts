@@ -2,6 +2,9 @@ import type { BackendId } from '../grpc/backend-id.js';
 import type { Verdict } from './blame.js';
 import { Latency } from './health-latency.js';
 import { RateLimits } from './health-limits.js';
+import { Marks } from './health-marks.js';
+import { type FailureCause, FailureRow } from './health-row.js';
+import { sharedWithWorkers } from './health-shared.js';
 import type {
   BackendHealth,
   HealthChange,
@@ -18,47 +21,27 @@ export interface Troubles {
   count: number;
 }
 
-/** No probe is under way. */
-const noProbe = -1;
+type Park = Extract<HealthChange, { kind: 'parked' }>;
 
-/*
- * One backend (D20, D21, D8; 4.3). What has ended by time alone is found out when somebody looks: no timer.
- *
- * Marks are even numbers that grow by 2 with each park that is set and each probe that begins; a probe's own is the odd one
- * below. So a mark says whether its attempt began after a park was set, 4.3 (b), and whether it is the probe.
- */
+/** One backend (D20, D21, D8; 4.3). What has ended by time alone is found out when somebody looks: no timer. */
 export class TrackedBackend implements BackendHealth {
   private readonly id: BackendId;
   private readonly settings: HealthSettings;
   private readonly troubles: Troubles;
   private readonly averages: Latency;
   private readonly limits: RateLimits;
+  private readonly row: FailureRow;
+  private readonly marks = new Marks();
   /** It counts in `troubles`. */
   private troubled = false;
   private gone = false;
 
   private calls = 0;
-  private successes = 0;
-  private failures = 0;
-  private timeouts = 0;
-
-  private rate = 0;
-  private consecutive = 0;
-  private hard = 0;
-  /** The hard failures in a row were all of the transport. */
-  private transportOnly = true;
-  private lastSuccessAt = Number.NEGATIVE_INFINITY;
-  private lastFailureAt = Number.NEGATIVE_INFINITY;
-
-  private mark: Mark = 0;
   /** 0: no park by failures. In the past: lapsed. One that is parked so is breached too. */
   private failureUntil = 0;
   private streak = 0;
   /** Marks of attempts that began after the last park was set are no less. */
   private parkMark: Mark = 0;
-  private probe: Mark = noProbe;
-  private probeAt = 0;
-
   private limitMark: Mark = 0;
 
   /** By hand; 0: not. */
@@ -77,30 +60,28 @@ export class TrackedBackend implements BackendHealth {
     this.troubles = troubles;
     this.averages = new Latency(settings);
     this.limits = new RateLimits(settings);
+    this.row = new FailureRow(settings);
   }
 
   // === BackendHealth ===
 
   began(now: number): Mark {
     this.calls += 1;
-    if (!this.troubled || this.standing(now) !== 'lapsed') return this.mark;
-    this.mark += 2;
-    this.probe = this.mark - 1;
-    this.probeAt = now;
-    return this.probe;
+    if (!this.troubled || this.standing(now) !== 'lapsed') return this.marks.last;
+    return this.marks.beginProbe(now);
   }
 
   answered(mark: Mark, now: number): HealthChange | null {
-    if (mark !== this.probe || this.gone) return null;
-    this.probe = noProbe;
-    this.hard = Math.min(this.hard, this.settings.hardFailures - 1);
+    if (!this.marks.isProbe(mark) || this.gone) return null;
+    this.marks.endProbe();
+    this.row.hard = Math.min(this.row.hard, this.settings.hardFailures - 1);
     return this.release('lapsed_probe', now);
   }
 
   ended(mark: Mark, verdict: Verdict, now: number, silentMs: number): HealthChange | null {
     if (this.gone) return null;
-    const probed = mark === this.probe;
-    if (probed) this.probe = noProbe;
+    const probed = this.marks.isProbe(mark);
+    if (probed) this.marks.endProbe();
     switch (verdict.kind) {
       case 'success':
         return this.succeeded(verdict.counts, probed, now, silentMs);
@@ -118,10 +99,7 @@ export class TrackedBackend implements BackendHealth {
 
   connected(now: number): HealthChange | null {
     this.disconnectedNow = false;
-    if (this.hard === 0 || !this.transportOnly || this.gone) return null;
-    // What they told is void. The streak stays: of one that takes connections and drops calls the parks grow longer.
-    this.hard = 0;
-    return this.release('connected', now);
+    return this.gone ? null : this.reconnected(now);
   }
 
   disconnected(since: number, now: number): void {
@@ -132,6 +110,16 @@ export class TrackedBackend implements BackendHealth {
 
   absentSince(now: number): number | null {
     return this.isAway(now) ? this.absentFrom : null;
+  }
+
+  heard(change: HealthChange, now: number): HealthChange | null {
+    if (this.gone || !sharedWithWorkers(change)) return null;
+    if (change.kind === 'released') return this.heardRelease(change.route, now);
+    // Those without an end are not shared.
+    if (change.parkMs === null) return null;
+    return change.reason === 'rate_limited'
+      ? this.heardLimit(change.parkMs, change.streak, now)
+      : this.heardPark(change.parkMs, change, now);
   }
 
   checked(serving: boolean, now: number): HealthChange | null {
@@ -145,7 +133,7 @@ export class TrackedBackend implements BackendHealth {
     }
     const refused = this.notServing;
     this.notServing = false;
-    if (this.failureUntil > 0) this.hard = 0;
+    if (this.failureUntil > 0) this.row.hard = 0;
     const released = this.release('serving', now);
     return released ?? (refused ? this.released('not_serving', 'serving', null) : null);
   }
@@ -173,8 +161,8 @@ export class TrackedBackend implements BackendHealth {
     this.failureUntil = 0;
     this.failuresFrom = null;
     this.streak = 0;
-    this.hard = 0;
-    this.probe = noProbe;
+    this.row.hard = 0;
+    this.marks.endProbe();
     this.settle();
     return change;
   }
@@ -191,12 +179,12 @@ export class TrackedBackend implements BackendHealth {
       }
       if (this.notServing || this.handUntil > 0 || now < this.failureUntil) return 'parked';
       if (this.limits.until > 0) return 'rate_limited';
-      if (this.breached) {
+      if (this.row.breached) {
         if (now < this.lapsesAt) return 'breached';
-        return this.probe !== noProbe && now - this.probeAt < this.settings.probeTimeout ? 'probing' : 'lapsed';
+        return this.marks.probing(now, this.settings.probeTimeout) ? 'probing' : 'lapsed';
       }
     }
-    return this.failedRecently(now) ? 'recent' : 'clean';
+    return this.row.recent(now) ? 'recent' : 'clean';
   }
 
   latency(now: number): number {
@@ -209,19 +197,19 @@ export class TrackedBackend implements BackendHealth {
     const until = Math.max(this.handUntil, this.failureUntil, this.notServing ? Number.POSITIVE_INFINITY : 0);
     return {
       calls: this.calls,
-      successes: this.successes,
-      failures: this.failures,
-      timeouts: this.timeouts,
+      successes: this.row.successes,
+      failures: this.row.failures,
+      timeouts: this.row.timeouts,
       rate_limited: this.limits.seen,
-      failure_rate: Math.round(this.rate * 1000) / 1000,
-      consecutive_failures: this.consecutive,
-      consecutive_hard_failures: this.hard,
-      threshold_breached: this.breached,
+      failure_rate: Math.round(this.row.rate * 1000) / 1000,
+      consecutive_failures: this.row.consecutive,
+      consecutive_hard_failures: this.row.hard,
+      threshold_breached: this.row.breached,
       parked_for_ms: until === Number.POSITIVE_INFINITY ? null : Math.ceil(Math.max(0, until - now)),
       park_reason: this.reason(now),
       park_streak: this.streak,
       rate_limited_for_ms: Math.ceil(Math.max(0, this.limits.until - now)),
-      recent_failure: this.failedRecently(now),
+      recent_failure: this.row.recent(now),
       standing,
       ewma_ms: ewma === null ? null : Math.round(ewma * 10) / 10,
       samples: this.averages.samples,
@@ -251,65 +239,71 @@ export class TrackedBackend implements BackendHealth {
   // === What ends ===
 
   private succeeded(counts: boolean, probed: boolean, now: number, silentMs: number): HealthChange | null {
-    this.successes += 1;
-    if (counts) this.rate *= 1 - this.settings.rateAlpha;
     this.averages.sample(silentMs, now);
-    this.lastSuccessAt = now;
-    if (this.consecutive === 0 && !this.troubled) return null;
-    this.consecutive = 0;
-    this.hard = 0;
+    this.row.succeeded(counts, now);
+    if (this.row.consecutive === 0 && !this.troubled) return null;
+    this.row.end(now);
     this.limits.streak = 0;
     this.streak = 0;
     // Of an attempt from before the park too, 4.3 (f): it answered, so it is alive.
     return this.release(probed ? 'lapsed_probe' : 'success', now);
   }
 
-  private failed(
-    mark: Mark,
-    cause: 'transport' | 'status' | 'timeout',
-    now: number,
-    silentMs: number,
-  ): HealthChange | null {
-    const { rateAlpha, aliveWindow, rateFloor, parkFirst, parkMax } = this.settings;
-    this.failures += 1;
-    if (cause === 'timeout') {
-      this.timeouts += 1;
-      this.averages.sampleTimeout(silentMs, now);
-    } else this.averages.sampleFailure(silentMs, now);
-    this.rate = this.rate * (1 - rateAlpha) + rateAlpha;
-    this.consecutive += 1;
-    this.transportOnly = cause === 'transport' && (this.hard === 0 || this.transportOnly);
-    this.hard += 1;
-    this.lastFailureAt = now;
-    const silentTooLong = now - this.lastSuccessAt >= aliveWindow;
+  private failed(mark: Mark, cause: FailureCause, now: number, silentMs: number): HealthChange | null {
+    const { parkFirst, parkMax } = this.settings;
+    if (cause === 'timeout') this.averages.sampleTimeout(silentMs, now);
+    else this.averages.sampleFailure(silentMs, now);
+    this.row.failed(cause, now);
     // 4.3 (b): nor does a park grow while it lasts, which is felt where all are parked and tried all the same (D32).
     const parked = now < this.failureUntil || mark < this.parkMark;
-    if (!this.breached || parked || !(silentTooLong || this.rate >= rateFloor)) {
+    // One that has lapsed was for a reason; of another worker's nothing but the park is known here.
+    const due = this.row.breached && (this.failureUntil > 0 || this.row.damning(now));
+    if (parked || !due) {
       this.settle();
       return null;
     }
     const parkMs = Math.min(parkFirst * 2 ** this.streak, parkMax);
     this.streak += 1;
-    // What had lapsed and fails its probe has been of no use all the time (D15).
-    this.failuresFrom ??= now;
-    this.away(this.failuresFrom, now);
-    this.failureUntil = now + parkMs;
-    this.mark += 2;
-    this.parkMark = this.mark;
-    this.probe = noProbe;
-    this.settle();
+    this.parkUntil(now + parkMs, now);
     return this.parked('consecutive_failures', parkMs, this.streak);
   }
 
   private limited(mark: Mark, asked: number | null, now: number): HealthChange | null {
-    this.consecutive += 1;
-    this.lastFailureAt = now;
+    this.row.limited(now);
     const parkMs = this.limits.add(asked, mark < this.limitMark, now);
     if (parkMs === 0) return null;
-    this.mark += 2;
-    this.limitMark = this.mark;
-    this.settle();
-    return this.parked('rate_limited', parkMs, this.limits.streak);
+    return this.limitParked(parkMs);
+  }
+
+  // === What another worker tells ===
+
+  private heardPark(parkMs: number, { streak, failures, transport }: Park, now: number): HealthChange | null {
+    const until = now + parkMs;
+    // Two that park at once hear of each other.
+    if (until <= this.failureUntil && streak <= this.streak) return null;
+    this.row.heard(failures, transport, now);
+    this.streak = Math.max(this.streak, streak);
+    this.parkUntil(Math.max(until, this.failureUntil), now);
+    return this.parked('consecutive_failures', this.failureUntil - now, this.streak);
+  }
+
+  private heardLimit(parkMs: number, streak: number, now: number): HealthChange | null {
+    if (!this.limits.heard(parkMs, streak, now)) return null;
+    this.row.heardLimit(now);
+    return this.limitParked(this.limits.until - now);
+  }
+
+  private heardRelease(route: ReleaseRoute, now: number): HealthChange | null {
+    if (route === 'connected') return this.reconnected(now);
+    if (route === 'success') {
+      this.row.end(now);
+      this.limits.streak = 0;
+      this.streak = 0;
+    } else {
+      // A probe's headers say less than an end that is good: the row of parks goes on until one is seen here.
+      this.row.hard = 0;
+    }
+    return this.release(route, now);
   }
 
   // === Pieces ===
@@ -324,8 +318,28 @@ export class TrackedBackend implements BackendHealth {
     this.absentFrom = from === null ? since : Math.min(from, since);
   }
 
-  private get breached(): boolean {
-    return this.hard >= this.settings.hardFailures;
+  /** What failures of the transport told is void (D8). */
+  private reconnected(now: number): HealthChange | null {
+    if (!this.row.transport) return null;
+    // The streak stays: of one that takes connections and drops calls the parks grow longer.
+    this.row.hard = 0;
+    return this.release('connected', now);
+  }
+
+  private parkUntil(until: number, now: number): void {
+    // What had lapsed and fails its probe has been of no use all the time (D15).
+    this.failuresFrom ??= now;
+    this.away(this.failuresFrom, now);
+    this.failureUntil = until;
+    this.parkMark = this.marks.next();
+    this.marks.endProbe();
+    this.settle();
+  }
+
+  private limitParked(parkMs: number): HealthChange {
+    this.limitMark = this.marks.next();
+    this.settle();
+    return this.parked('rate_limited', parkMs, this.limits.streak);
   }
 
   /**
@@ -333,11 +347,7 @@ export class TrackedBackend implements BackendHealth {
    * gets no call that could clear it.
    */
   private get lapsesAt(): number {
-    return this.failureUntil > 0 ? this.failureUntil : this.lastFailureAt + this.settings.recentWindow;
-  }
-
-  private failedRecently(now: number): boolean {
-    return this.consecutive > 0 && now - this.lastFailureAt < this.settings.recentWindow;
+    return this.failureUntil > 0 ? this.failureUntil : this.row.recentUntil;
   }
 
   private reason(now: number): ParkReason | null {
@@ -352,7 +362,7 @@ export class TrackedBackend implements BackendHealth {
     const until = this.failureUntil;
     this.failureUntil = 0;
     this.failuresFrom = null;
-    this.probe = noProbe;
+    this.marks.endProbe();
     this.settle();
     return until > 0 ? this.released('consecutive_failures', route, Math.max(0, until - now)) : null;
   }
@@ -366,7 +376,8 @@ export class TrackedBackend implements BackendHealth {
   }
 
   private parked(reason: ParkReason, parkMs: number | null, streak: number): HealthChange {
-    return { kind: 'parked', id: this.id, reason, parkMs, streak, failures: this.hard };
+    const { hard: failures, transport } = this.row;
+    return { kind: 'parked', id: this.id, reason, parkMs, streak, failures, transport };
   }
 
   private released(reason: ParkReason, route: ReleaseRoute, parkMs: number | null): HealthChange {
@@ -374,7 +385,8 @@ export class TrackedBackend implements BackendHealth {
   }
 
   private settle(): void {
-    const troubled = !this.gone && (this.breached || this.handUntil > 0 || this.limits.until > 0 || this.notServing);
+    const troubled =
+      !this.gone && (this.row.breached || this.handUntil > 0 || this.limits.until > 0 || this.notServing);
     if (troubled === this.troubled) return;
     this.troubled = troubled;
     this.troubles.count += troubled ? 1 : -1;

@@ -84,6 +84,8 @@ export type HealthChange =
       readonly streak: number;
       /** Hard failures in a row. */
       readonly failures: number;
+      /** All of those were of the transport: a new connection ends a park that they are the reason of (D8). */
+      readonly transport: boolean;
     }
   | {
       readonly kind: 'released';
@@ -151,6 +153,15 @@ export interface BackendHealth {
    * no answer between are one. Null: it is of use, or its park has lapsed.
    */
   absentSince(now: number): number | null;
+  /**
+   * Another worker has parked this backend or released it (D31). A park holds here for the same time and as the same one in its
+   * row; it shortens none, and failures of attempts that began before it make none longer. A release ends the park here too.
+   * Each worker sends a probe of its own once the park has lapsed here.
+   *
+   * @param change one that is `sharedWithWorkers`; another one changes nothing
+   * @returns what it changed here: for this worker's log alone. It is told to nobody and counted by nobody a second time
+   */
+  heard(change: HealthChange, now: number): HealthChange | null;
   /** A health check says so: not serving parks until it says otherwise; serving ends a park by failures too (D8). */
   checked(serving: boolean, now: number): HealthChange | null;
   /** Whoever said that it does not serve is asked no more: ends that park alone. */

@@ -83,7 +83,15 @@ test('ADM-06: the route by which a park ended is told until the next park', () =
   expect(history.look(sight({}, 1000), 0).releaseRoute).toBeNull();
   history.changed({ kind: 'released', id: b1, reason: 'consecutive_failures', route: 'lapsed_probe', parkMs: 0 });
   expect(history.look(sight(), 10).releaseRoute).toBe('lapsed_probe');
-  history.changed({ kind: 'parked', id: b1, reason: 'operator', parkMs: null, streak: 0, failures: 0 });
+  history.changed({
+    kind: 'parked',
+    id: b1,
+    reason: 'operator',
+    parkMs: null,
+    streak: 0,
+    failures: 0,
+    transport: false,
+  });
   expect(history.look(sight({}, null), 20).releaseRoute).toBeNull();
 });
 

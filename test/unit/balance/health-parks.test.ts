@@ -13,6 +13,7 @@ describe('what parks', () => {
       parkMs: 30_000,
       streak: 1,
       failures: 3,
+      transport: false,
     });
     expect([rig.standing, rig.stats.parked_for_ms]).toEqual(['parked', 30_000]);
     expect(rig.health.parkedUntil(rig.id)).toBe(rig.now + 30_000);

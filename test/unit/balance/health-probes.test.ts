@@ -178,6 +178,7 @@ describe('by hand', () => {
       parkMs: null,
       streak: 0,
       failures: 0,
+      transport: false,
     });
     rig.meets(success);
     rig.backend.connected(rig.now);

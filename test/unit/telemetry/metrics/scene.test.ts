@@ -21,7 +21,7 @@ test('a small scene, as Prometheus gets it', async () => {
   meters.lineDropped('call');
   meters.lagged(3);
   meters.healthChanged(
-    { kind: 'parked', id: backendId('b1'), reason: 'operator', parkMs: null, streak: 0, failures: 0 },
+    { kind: 'parked', id: backendId('b1'), reason: 'operator', parkMs: null, streak: 0, failures: 0, transport: false },
     1000,
   );
   const text = printed(meters, {
@@ -66,7 +66,15 @@ test('members of a group are summed up under its name', () => {
 test('a park’s time runs until it is released, or is over by itself', () => {
   const meters = createMeters();
   const parked = (id: string, parkMs: number | null) =>
-    ({ kind: 'parked', id: backendId(id), reason: 'consecutive_failures', parkMs, streak: 1, failures: 3 }) as const;
+    ({
+      kind: 'parked',
+      id: backendId(id),
+      reason: 'consecutive_failures',
+      parkMs,
+      streak: 1,
+      failures: 3,
+      transport: false,
+    }) as const;
   const released = (id: string) =>
     ({
       kind: 'released',
