@@ -2,6 +2,7 @@
  * `npm run bench:profile`: a flame graph of the proxy's process under load, and where its time went by itself.
  *
  *   --seconds S (5)  --headers same|traceparent|authorization  --bytes N (100, of a request's message)
+ *   --backends N (1)  --connections N (4)  --streams N (25, on each)
  *
  * Writes bench/out/profile.svg, and bench/out/profile.cpuprofile, which browsers' developer tools open.
  */
@@ -25,17 +26,24 @@ async function main() {
       seconds: { type: 'string', default: '5' },
       headers: { type: 'string', default: 'same' },
       bytes: { type: 'string', default: '100' },
+      backends: { type: 'string', default: '1' },
+      connections: { type: 'string', default: '4' },
+      streams: { type: 'string', default: '25' },
     },
   });
   const seconds = Number(options.seconds);
   if (!(seconds > 0)) throw new Error(`--seconds takes a number above 0, not ${options.seconds}`);
   const [hedgerow] = contenders();
   if (hedgerow === undefined || hedgerow.version === null) throw new Error('hedgerow is not built: npm run build');
-  const backend = await startBackend();
-  const flags = ['--cpu-prof', '--cpu-prof-interval', '250', '--cpu-prof-dir', scratch];
-  const proxy = await startProxy(hedgerow, backend.ports, { node: flags });
+  const backend = await startBackend(['--ports', options.backends]);
+  const node = ['--cpu-prof', '--cpu-prof-interval', '250', '--cpu-prof-dir', scratch];
+  const proxy = await startProxy(hedgerow, backend.ports, { node, flags: ['--max-concurrent-streams', '10000'] });
   const what = { headers: options.headers, bytes: Number(options.bytes) };
-  const { cpu, rate } = await closedLoop(proxy, { connections: 4, streams: 25, seconds }, what);
+  const { cpu, rate } = await closedLoop(
+    proxy,
+    { connections: Number(options.connections), streams: Number(options.streams), seconds },
+    what,
+  );
   // It writes the profile as it ends.
   await proxy.process.end('SIGTERM', 60_000);
   await backend.process.end();

@@ -23,6 +23,8 @@ server.on('stream', (stream, headers) => {
   /** @type {http2.IncomingHttpHeaders} */
   let trailers = {};
   out.on('response', (answer) => {
+    // The client may have gone with a round's end.
+    if (stream.destroyed) return;
     stream.respond({ ':status': 200, 'content-type': answer['content-type'] ?? '' }, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': trailers['grpc-status'] ?? '0' }));
   });

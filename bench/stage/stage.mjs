@@ -87,6 +87,13 @@ function h2load(proxy, load, bytes) {
   return new Process('h2load', args, 'others');
 }
 
+/** CPU seconds so far. Throws where it has ended. @param {Running} proxy */
+function cpuUsed({ name, process }) {
+  if (process.exitCode !== null)
+    throw new Error(`${name} has ended with code ${process.exitCode}; its last words: ${process.said || 'none'}`);
+  return cpuOf(process.pid);
+}
+
 /**
  * One round: as many calls as go through, by h2load where it is installed and `headers` are the same in each call. Rejects
  * where none does.
@@ -98,7 +105,7 @@ export async function closedLoop(
   { connections, streams, seconds, calls: given },
   { headers = 'same', bytes = 100 } = {},
 ) {
-  const before = cpuOf(proxy.process.pid);
+  const before = cpuUsed(proxy);
   const begin = performance.now();
   const patience = seconds * 1000 + 30_000;
   const exactly = given ?? (seconds === 0 ? 2 * connections * streams : null);
@@ -115,7 +122,7 @@ export async function closedLoop(
     const { seconds: elapsed, ...rest } = JSON.parse(await load.output(patience));
     result = { ...rest, rate: rest.calls / elapsed };
   }
-  const cpu = cpuOf(proxy.process.pid) - before;
+  const cpu = cpuUsed(proxy) - before;
   const { calls, failed, rate, mean } = result;
   if (calls === 0)
     throw new Error(`${proxy.name}: no call went through, ${failed} failed; it said: ${proxy.process.said}`);
