@@ -1,7 +1,10 @@
 /** Slots at first; a power of two, as always. */
 const fewest = 16;
-/** So many stay though nothing is in them: streams come and go in batches, and no batch is to build the table anew. */
-const kept = 256;
+/**
+ * So many stay though nothing is in them: streams come and go in batches, and no batch is to build the table anew. With 256,
+ * 250 streams a connection spent 3 % of all CPU on that.
+ */
+const kept = 1024;
 /** 2^32 over the golden ratio: ids that follow on each other, or have any stride, come to lie apart. */
 const scatter = 0x9e3779b1;
 
@@ -84,7 +87,7 @@ export class IdTable<T extends object> {
   private resize(slots: number): void {
     const { ids, values } = this;
     this.ids = new Int32Array(slots);
-    this.values = Array.from({ length: slots }, () => undefined);
+    this.values = new Array<T | undefined>(slots).fill(undefined);
     this.shift = 32 - Math.log2(slots);
     for (let slot = 0; slot < ids.length; slot += 1) {
       const value = values[slot];
