@@ -43,7 +43,7 @@ export class RetiredMetrics {
     return made;
   }
 
-  /** A worker is gone for good; none has its number again. */
+  /** A worker is gone for good, and all that it told has been taken; none has its number again. */
   retire(worker: number): void {
     const reading = this.living.get(worker)?.reading ?? null;
     this.living.delete(worker);
@@ -122,7 +122,7 @@ export class MetricsSum {
   /** A process has told all of its text. */
   end(worker: number): void {
     const asked = this.asked.get(worker);
-    if (asked === undefined || this.ended.has(worker)) return;
+    if (asked === undefined) return;
     asked.reader.end();
     asked.last.reading = asked.reader;
     this.ended.set(worker, asked.reader.values);

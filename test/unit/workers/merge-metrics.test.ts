@@ -86,6 +86,12 @@ describe('the texts of several', () => {
     );
   });
 
+  it('WRK-10: series are told apart by their whole names, and belong to the metric of theirs', () => {
+    expect(merge(['a 1\nab 2\n', 'ab 5\na 7\n'])).toBe('a 8\nab 7\n');
+    const head = '# TYPE hedgerow_draining gauge\n';
+    expect(merge([`${head}b 1\n`, `${head}b 1\n`])).toBe(`${head}b 2\n`);
+  });
+
   it('WRK-10: where one prints other words about a metric, those that came first stand', () => {
     expect(merge(['# HELP a One.\n# TYPE a counter\na 1\n', '# HELP a Two.\n# TYPE a counter\na 1\n'])).toBe(
       '# HELP a One.\n# TYPE a counter\na 2\n',
@@ -328,6 +334,14 @@ describe('a worker that is gone', () => {
     expect(total([...early.text()].join(''))).toBe(4);
   });
 
+  it('WRK-12: one that is gone is counted once, however often that is said', () => {
+    const retired = new RetiredMetrics();
+    ask(retired, { 1: calls(5) });
+    retired.retire(1);
+    retired.retire(1);
+    expect(total(ask(retired, { 2: calls(1) }))).toBe(6);
+  });
+
   it('WRK-12: one that never told anything leaves nothing', () => {
     const retired = new RetiredMetrics();
     retired.retire(1);
@@ -361,11 +375,24 @@ describe('a worker that is gone', () => {
     expect(retired.totals).toHaveLength(1);
   });
 
+  it('WRK-12: a slow scrape does not undo what a quick one has added up', () => {
+    const retired = new RetiredMetrics();
+    ask(retired, { 1: printed(busy(40)), 2: printed(busy(40)) });
+    retired.retire(1);
+    retired.retire(2);
+    const slow = new MetricsSum(retired, []).text();
+    // It has begun to add up the first.
+    expect(slow.next().value).toBe('');
+    expect(total(ask(retired, {}))).toBe(80);
+    expect(total([...slow].join(''))).toBe(80);
+    expect(total(ask(retired, {}))).toBe(80);
+  });
+
   it('WRK-12: what is told after the end, or by one that was not asked, changes nothing', () => {
     const sum = new MetricsSum(new RetiredMetrics(), [1]);
     sum.take(1, calls(2));
     sum.end(1);
-    sum.take(1, calls(2));
+    sum.take(1, calls(9));
     sum.end(1);
     sum.take(2, calls(2));
     sum.end(2);
