@@ -1,3 +1,4 @@
+import { createTable } from './admin/endpoints.js';
 import type { Program } from './admin/program.js';
 import { type Admin, createAdmin } from './admin/server.js';
 import { createDataPath, type DataPath } from './app/data-path.js';
@@ -67,7 +68,8 @@ export function createApp(
           listen: adminListen,
           hosts: settings.adminHost,
           token: files.adminToken,
-          state: path.state,
+          endpoints: { table: createTable(path.state), readAsset: path.state.readAsset },
+          hub: path.state.watch.hub,
           onDefect: (error) => events.onDefect(error, 'an admin request'),
         });
 

@@ -4,8 +4,9 @@ import type { Duplex } from 'node:stream';
 import { tokenCheck } from '../runtime/bearer.js';
 import { isBeyondLoopback } from '../runtime/loopback.js';
 import { formatEndpoint } from '../upstream/endpoint.js';
-import type { AdminState, Answer } from './admin-state.js';
-import { createEndpoints } from './endpoints.js';
+import type { Answer } from './admin-state.js';
+import { createEndpoints, type Endpoints } from './endpoints.js';
+import type { EventHub } from './event-hub.js';
 
 export interface AdminOptions {
   /** Makes the server listen; resolves to the address really bound, rejects with one sentence. */
@@ -16,7 +17,9 @@ export interface AdminOptions {
   readonly hosts: readonly string[];
   /** The bearer token; null where there is none. */
   readonly token: string | null;
-  readonly state: AdminState;
+  readonly endpoints: Endpoints;
+  /** Its streams end with the listener. */
+  readonly hub: Pick<EventHub, 'stop'>;
   /** A fault of ours, which that one request is answered 500 for. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -43,7 +46,7 @@ const maxConnections = 256;
 
 export function createAdmin(options: AdminOptions): Admin {
   const { listen } = options;
-  const answer = createEndpoints(options.state, {
+  const answer = createEndpoints(options.endpoints, {
     hosts: new Set(options.hosts.map((host) => host.toLowerCase())),
     get beyondLoopback() {
       return beyondLoopback;
@@ -113,7 +116,7 @@ export function createAdmin(options: AdminOptions): Admin {
       server.on('error', () => {});
     },
     stop() {
-      options.state.watch.hub.stop();
+      options.hub.stop();
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type Admin, type AdminOptions, createAdmin } from '../../../src/admin/server.js';
 import { type BindAddress, bindServer } from '../../../src/runtime/bind-server.js';
 import { alive } from '../../support/alive.js';
+import { served } from '../../unit/admin/ask.js';
 import { World } from '../../unit/admin/backends.js';
 
 const loopback: BindAddress = { kind: 'tcp', host: '127.0.0.1', port: 0 };
@@ -21,7 +22,7 @@ async function start(listen: BindAddress, rest: Partial<AdminOptions> = {}): Pro
     listen,
     hosts: [],
     token: null,
-    state: new World([]),
+    ...served(new World([])),
     onDefect: () => {},
     ...rest,
   });
@@ -202,7 +203,7 @@ test('a defect ends one request with 500 and is told; the next one is answered',
     throw broken;
   };
   Object.assign(world, { throttle: fail, program: { phase: 'running', reload: () => Promise.reject(broken) } });
-  const admin = await start(loopback, { state: world, onDefect: (error) => defects.push(error) });
+  const admin = await start(loopback, { ...served(world), onDefect: (error) => defects.push(error) });
   const to = { host: '127.0.0.1', port: portOf(admin) };
   for (const [method, path] of [
     ['GET', '/throttle'],
