@@ -1,3 +1,4 @@
+import type { SessionStats, Sessions } from '../balance/sessions.js';
 import { actOn, answerAction } from './action-endpoint.js';
 import { type AdminRequest, type AdminState, type Answer, refused } from './admin-state.js';
 import { type AdmissionRules, admit, type RequestFacts } from './admission.js';
@@ -44,8 +45,8 @@ export function createTable(state: AdminState): EndpointTable {
           post((request) => answerAction(action, actOn(action, request, state), request.peer, state)),
         ] as const,
     ),
-    ['/sessions', get(() => describeSessions(state))],
-    ['/sessions/clear', post(({ peer }) => clearSessions(peer, state))],
+    ['/sessions', get(() => describeSessions(state.sessions.stats(state.now())))],
+    ['/sessions/clear', post(({ peer }) => clearSessions(peer, state.sessions, state))],
     ['/config', get(() => describeConfig(state))],
     ['/throttle', get(() => describeThrottle(state))],
     ['/calls', get((request) => describeCalls(request, state))],
@@ -110,12 +111,15 @@ function describeReadiness(state: AdminState): Answer {
     : { status: 503, body: { status: 'no backend has a live connection' } };
 }
 
-export function describeSessions({ sessions, now }: Pick<AdminState, 'sessions' | 'now'>): Answer {
-  const { size, calls, outcomes } = sessions.stats(now());
+export function describeSessions({ size, calls, outcomes }: SessionStats): Answer {
   return { status: 200, body: { size, calls, outcomes } };
 }
 
-export function clearSessions(peer: string, { sessions, tell }: Pick<AdminState, 'sessions' | 'tell'>): Answer {
+export function clearSessions(
+  peer: string,
+  sessions: Pick<Sessions, 'clear'>,
+  { tell }: Pick<AdminState, 'tell'>,
+): Answer {
   const cleared = sessions.clear();
   const fields = { event: 'admin', action: 'clear_sessions', sessions: cleared, peer };
   tell('info', fields, `clearing of all sessions (${cleared}) was asked for by ${peer}`);

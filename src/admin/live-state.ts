@@ -40,7 +40,8 @@ export function describeLive(readings: LiveReadings, state: Omit<AdminState, 'wa
   };
 }
 
-function configOf({ program }: Pick<AdminState, 'program'>): LiveSnapshot['config'] {
+/** What `/live` tells of the service config. */
+export function configOf({ program }: Pick<AdminState, 'program'>): LiveSnapshot['config'] {
   if (program === null) return { path: null, version: '', rejected: false };
   const { path, version, problem } = program.configBrief();
   return { path, version, rejected: problem !== null };

@@ -206,6 +206,8 @@ function stream(
   { status, type, headers }: Answer,
   begin: NonNullable<Answer['stream']>,
 ): void {
+  // Gone while its answer was made: nobody would say so again.
+  if (response.destroyed) return;
   response.writeHead(status, { 'content-type': type, ...always, ...headers });
   const { socket } = response;
   const onGone = begin({
