@@ -168,6 +168,7 @@ export function createDataPath(
     }),
     onHealthChange: book.onChange,
     sessions,
+    sessionOwner: null,
     losses: new LossBook(
       { turn, clock, alarms },
       {
