@@ -5,23 +5,7 @@
 const layers = {
   // The process boundary and the composition root.
   main: ['app', 'cli', 'runtime', 'telemetry', 'demo'],
-  app: [
-    ...[
-      'admin',
-      'balance',
-      'config',
-      'control',
-      'grpc',
-      'http2',
-      'policy',
-      'proxy',
-      'replay',
-      'runtime',
-      'upstream',
-      'workers',
-    ],
-  ],
-  workers: ['admin', 'balance', 'config', 'grpc', 'proxy', 'upstream', 'runtime'],
+  app: ['admin', 'balance', 'config', 'control', 'grpc', 'http2', 'policy', 'proxy', 'replay', 'runtime', 'upstream'],
   cli: ['admin', 'app', 'config', 'grpc', 'policy', 'sim', 'text'],
   demo: ['app', 'config', 'grpc', 'policy', 'proxy', 'text'],
   config: ['grpc', 'policy'],

@@ -1,4 +1,3 @@
-import { createTable } from './admin/endpoints.js';
 import type { Program } from './admin/program.js';
 import { type Admin, createAdmin } from './admin/server.js';
 import { createDataPath, type DataPath } from './app/data-path.js';
@@ -68,8 +67,7 @@ export function createApp(
           listen: adminListen,
           hosts: settings.adminHost,
           token: files.adminToken,
-          endpoints: { table: createTable(path.state), readAsset: path.state.readAsset },
-          hub: path.state.watch.hub,
+          state: path.state,
           onDefect: (error) => events.onDefect(error, 'an admin request'),
         });
 

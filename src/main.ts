@@ -1,16 +1,13 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { availableParallelism, networkInterfaces } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { WorkerStart } from './app/worker-messages.js';
 import { wallOffset } from './app/wall-offset.js';
-import { type Runners, run } from './cli/run.js';
+import { run } from './cli/run.js';
 import { serve } from './cli/serve.js';
 import { createNodeAlarms, createNodeTimer } from './runtime/alarms.js';
 import { nodeClock, steadyClock } from './runtime/clock.js';
 import { watchLoopLag } from './runtime/loop-lag.js';
-import { Lines } from './runtime/lines.js';
-import { type ForkEvents, type ForkedProcess, forkWorker, linkToPrimary, type PrimaryLink } from './runtime/processes.js';
 import { nodeRandom } from './runtime/random.js';
 import { readText } from './runtime/read-text.js';
 import { nodeTurn } from './runtime/turn.js';
@@ -111,84 +108,24 @@ const io = {
   version: packageVersion(),
 };
 
-/** What tells of a run. @param base fields that each line of the log begins with */
-async function equip(
-  { logLevel, accessLog }: WorkerStart['settings'],
-  { format, color }: WorkerStart['log'],
-  base: Readonly<Record<string, unknown>> = {},
-) {
-  const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
-  const meters = new ProgramMeters(processFacts());
-  watchLoopLag(steadyClock, createNodeTimer(), (late) => meters.lagged(late));
-  const { logger, calls } = createLoggers({
-    level: logLevel,
-    pretty: format === 'pretty' ? (await import('pino-pretty')).PinoPretty : null,
-    color,
-    destination: process.stdout,
-    base,
-    onDropped: (kind) => meters.lineDropped(kind),
-  });
-  const lines = createRunLog(logger, createAccessLog(calls, accessLog), () => nodeClock.now());
-  const traces = readTraceEnvironment(process.env);
-  return { ...lines, meters, traces, tracing: await startTraces(traces, lines.tell) };
-}
-
-/** Carries calls for the primary that has started this process. Signals are for that one to hear: a terminal sends them to all. */
-async function serveFor(link: PrimaryLink): Promise<number> {
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-  const { runWorker } = await import('./app/worker.js');
-  let tracing: RunningTracing | null = null;
-  const code = await runWorker({
-    link,
-    ports,
-    async equip({ settings, log }, worker) {
-      const events = await equip(settings, log, { worker });
-      ({ tracing } = events);
-      return events;
-    },
-  });
-  await (tracing as RunningTracing | null)?.stop(traceFlush);
-  return code;
-}
-
-/** A worker, whose lines come out with ours, each whole. Where nobody takes them it has to wait, and drops what is over its bounds. */
-function forkWithLines(worker: number, events: ForkEvents): ForkedProcess {
-  const lines = new Lines();
-  const { stdout: out } = process;
-  const forked = forkWorker(worker, {
-    ...events,
-    onGone(code, signal) {
-      const rest = lines.end();
-      if (rest !== null) out.write(rest);
-      events.onGone(code, signal);
-    },
-  });
-  forked.stdout?.on('data', (chunk: Buffer) => {
-    const whole = lines.push(chunk);
-    if (whole === null || out.write(whole)) return;
-    forked.stdout?.pause();
-    out.once('drain', () => forked.stdout?.resume());
-  });
-  return forked;
-}
-
-const link = linkToPrimary(process.argv.slice(2));
-const exitCode = await (link === null ? runCommand() : serveFor(link));
-
-// All that is ours has ended. What a library still holds open must not keep the process; what was said is written first.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
-
-function runCommand(): Promise<number> {
-  return run(process.argv.slice(2), io, { serve: serveAll, demo: showDemo, top: showTop });
-}
-
-async function serveAll(...[settings, origins, notes]: Parameters<Runners['serve']>): Promise<number> {
+const exitCode = await run(process.argv.slice(2), io, {
+  async serve(settings, origins, notes) {
+    const { ProgramMeters } = await import('./telemetry/metrics/meters.js');
+    const meters = new ProgramMeters(processFacts());
+    watchLoopLag(steadyClock, createNodeTimer(), (late) => meters.lagged(late));
     const format = settings.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
-    const log = { format, color: process.stdout.isTTY } as const;
-    const { traces, tracing, meters, ...lines } = await equip(settings, log);
+    const { logger, calls } = createLoggers({
+      level: settings.logLevel,
+      pretty: format === 'pretty' ? (await import('pino-pretty')).PinoPretty : null,
+      destination: process.stdout,
+      onDropped: (kind) => meters.lineDropped(kind),
+    });
+    const lines = createRunLog(logger, createAccessLog(calls, settings.accessLog), () => nodeClock.now());
     // From before the start on: the default action would end the process, and every call with it.
     let onHangup = (): void => {};
     process.on('SIGHUP', () => onHangup());
+    const traces = readTraceEnvironment(process.env);
+    const tracing = await startTraces(traces, lines.tell);
     const code = await serve(settings, origins, [...notes, ...traces.warnings], {
       readFile: readText,
       readAgain,
@@ -197,7 +134,6 @@ async function serveAll(...[settings, origins, notes]: Parameters<Runners['serve
       ports: { ...ports, localAddresses: io.localAddresses },
       wallNow: Date.now,
       log: { ...lines, meters, tracing },
-      processes: { cores: availableParallelism(), fork: forkWithLines, log },
       terminated: terminated(),
       onHangup: (listener) => {
         onHangup = listener;
@@ -205,9 +141,8 @@ async function serveAll(...[settings, origins, notes]: Parameters<Runners['serve
     });
     await tracing?.stop(traceFlush);
     return code;
-}
-
-async function showDemo({ calls, admin }: Parameters<Runners['demo']>[0]): Promise<number> {
+  },
+  async demo({ calls, admin }) {
     // Brings @grpc/grpc-js, which the other commands start faster without.
     const [{ runDemo }, { createStartProxy }, { ProgramMeters }] = await Promise.all([
       import('./demo/run-demo.js'),
@@ -232,9 +167,8 @@ async function showDemo({ calls, admin }: Parameters<Runners['demo']>[0]): Promi
       stderr(`hedgerow demo: ${error instanceof Error ? error.message : String(error)}\n`);
       return 1;
     }
-}
-
-async function showTop(options: Parameters<Runners['top']>[0]): Promise<number> {
+  },
+  async top(options) {
     // Brings node:http, which the other commands start faster without.
     const [{ top }, { createHttpGet }, { takeTerminal }] = await Promise.all([
       import('./cli/top.js'),
@@ -267,4 +201,8 @@ async function showTop(options: Parameters<Runners['top']>[0]): Promise<number> 
         }),
       ]),
     });
-}
+  },
+});
+
+// All that is ours has ended. What a library still holds open must not keep the process; what was said is written first.
+process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

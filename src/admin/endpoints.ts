@@ -1,60 +1,15 @@
-import type { SessionStats, Sessions } from '../balance/sessions.js';
-import { actOn, answerAction } from './action-endpoint.js';
 import { type AdminRequest, type AdminState, type Answer, refused } from './admin-state.js';
 import { type AdmissionRules, admit, type RequestFacts } from './admission.js';
 import { Assets } from './assets.js';
-import { backendActions } from './backend-actions.js';
+import { act, type BackendAction, backendActions, isProblem, parkLength, selectBackends } from './backend-actions.js';
 import { connectedBackends, rowsOf } from './backend-rows.js';
 import { describeCalls, describeNow, streamEvents } from './live-endpoints.js';
 import { describeConfig, describeThrottle, drain, reload } from './program-endpoints.js';
 
-export interface Endpoint {
+interface Endpoint {
   /** GET takes HEAD too. */
   readonly method: 'GET' | 'POST';
   readonly answer: (request: AdminRequest) => Answer | Promise<Answer>;
-}
-
-/** By path; `*` stands for one segment. */
-export type EndpointTable = ReadonlyMap<string, Endpoint>;
-
-/** What answers, beside the dashboard's files. */
-export interface Endpoints {
-  readonly table: EndpointTable;
-  readonly readAsset: AdminState['readAsset'];
-}
-
-export function get(answer: Endpoint['answer']): Endpoint {
-  return { method: 'GET', answer };
-}
-
-export function post(answer: Endpoint['answer']): Endpoint {
-  return { method: 'POST', answer };
-}
-
-/** What one process answers of itself. */
-export function createTable(state: AdminState): EndpointTable {
-  return new Map<string, Endpoint>([
-    ['/healthz', get(() => ({ status: 200, body: { status: 'alive' } }))],
-    ['/readyz', get(() => describeReadiness(state))],
-    ['/metrics', get(() => showMetrics(state.metrics))],
-    ['/backends', get(() => ({ status: 200, body: { backends: rowsOf(state.pool.backends, state) } }))],
-    ...backendActions.map(
-      (action) =>
-        [
-          `/backends/*/${action}`,
-          post((request) => answerAction(action, actOn(action, request, state), request.peer, state)),
-        ] as const,
-    ),
-    ['/sessions', get(() => describeSessions(state.sessions.stats(state.now())))],
-    ['/sessions/clear', post(({ peer }) => clearSessions(peer, state.sessions, state))],
-    ['/config', get(() => describeConfig(state))],
-    ['/throttle', get(() => describeThrottle(state))],
-    ['/calls', get((request) => describeCalls(request, state))],
-    ['/live', get(() => describeNow(state))],
-    ['/events', get((request) => streamEvents(request, state))],
-    ['/reload', post((request) => reload(request, state))],
-    ['/drain', post((request) => drain(request, state))],
-  ]);
 }
 
 /**
@@ -63,10 +18,31 @@ export function createTable(state: AdminState): EndpointTable {
  * @returns a function that takes who asks as well, for the log, and the last event that the reader of a stream has seen
  */
 export function createEndpoints(
-  { table, readAsset }: Endpoints,
+  state: AdminState,
   rules: AdmissionRules,
 ): (facts: RequestFacts, url: string, peer: string, lastEventId?: string) => Answer | Promise<Answer> {
-  const assets = new Assets(readAsset);
+  const get = (answer: Endpoint['answer']): Endpoint => ({ method: 'GET', answer });
+  const post = (answer: Endpoint['answer']): Endpoint => ({ method: 'POST', answer });
+  const assets = new Assets(state.readAsset);
+  /** By path; `*` stands for one segment. */
+  const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+    ['/healthz', get(() => ({ status: 200, body: { status: 'alive' } }))],
+    ['/readyz', get(() => describeReadiness(state))],
+    ['/metrics', get(() => showMetrics(state))],
+    ['/backends', get(() => ({ status: 200, body: { backends: rowsOf(state.pool.backends, state) } }))],
+    ...backendActions.map(
+      (action) => [`/backends/*/${action}`, post((request) => actOn(action, request, state))] as const,
+    ),
+    ['/sessions', get(() => describeSessions(state))],
+    ['/sessions/clear', post(({ peer }) => clearSessions(peer, state))],
+    ['/config', get(() => describeConfig(state))],
+    ['/throttle', get(() => describeThrottle(state))],
+    ['/calls', get((request) => describeCalls(request, state))],
+    ['/live', get(() => describeNow(state))],
+    ['/events', get((request) => streamEvents(request, state))],
+    ['/reload', post((request) => reload(request, state))],
+    ['/drain', post((request) => drain(request, state))],
+  ]);
 
   return (facts, url, peer, lastEventId) => {
     const refusal = admit(facts, rules);
@@ -79,7 +55,7 @@ export function createEndpoints(
     const isAction = first === 'backends' && segment !== undefined && segment !== '' && last !== undefined;
     const pattern = isAction && rest.length === 0 ? `/backends/*/${last}` : path.includes('*') ? '' : path;
     const page = assets.at(path);
-    const endpoint = table.get(pattern) ?? (page === null ? undefined : get(page));
+    const endpoint = endpoints.get(pattern) ?? (page === null ? undefined : get(page));
     if (endpoint === undefined) return { status: 404, body: { error: nothingAt(path, isAction && rest.length > 0) } };
     const { method } = endpoint;
     if (facts.method !== method && !(facts.method === 'HEAD' && method === 'GET')) {
@@ -94,7 +70,7 @@ export function createEndpoints(
 /** The text format that every Prometheus reads. */
 const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
 
-export function showMetrics(metrics: AdminState['metrics']): Answer {
+function showMetrics({ metrics }: AdminState): Answer {
   if (metrics === undefined) return { status: 404, body: { error: 'nothing is counted here' } };
   if (metrics.full) {
     const problem = 'as many scrapes are under way as may be; those that take nothing are cut off soon';
@@ -111,15 +87,29 @@ function describeReadiness(state: AdminState): Answer {
     : { status: 503, body: { status: 'no backend has a live connection' } };
 }
 
-export function describeSessions({ size, calls, outcomes }: SessionStats): Answer {
+function actOn(action: BackendAction, { segment, query, peer }: AdminRequest, state: AdminState): Answer {
+  const selected = selectBackends(segment, state.pool.backends);
+  if (isProblem(selected)) return refused(selected);
+  if (action !== 'park' && query !== '') return refused({ status: 400, problem: `${action} takes no parameters` });
+  const length = action === 'park' ? parkLength(query, state.readDuration) : { ms: null };
+  if (isProblem(length)) return refused(length);
+  const problem = act(action, selected, length.ms, state, state.now());
+  if (problem !== null) return refused(problem);
+  const [only, ...others] = selected;
+  const backend = others.length === 0 ? only?.id : only?.name;
+  const members = others.length === 0 ? undefined : selected.length;
+  const whom = members === undefined ? backend : `${backend}, all ${members} members,`;
+  const fields = { event: 'admin', action, backend, members, park_ms: length.ms ?? undefined, peer };
+  state.tell('info', fields, `${action} of ${whom} was asked for by ${peer}`);
+  return { status: 200, body: { backends: rowsOf(selected, state) } };
+}
+
+function describeSessions({ sessions, now }: AdminState): Answer {
+  const { size, calls, outcomes } = sessions.stats(now());
   return { status: 200, body: { size, calls, outcomes } };
 }
 
-export function clearSessions(
-  peer: string,
-  sessions: Pick<Sessions, 'clear'>,
-  { tell }: Pick<AdminState, 'tell'>,
-): Answer {
+function clearSessions(peer: string, { sessions, tell }: AdminState): Answer {
   const cleared = sessions.clear();
   const fields = { event: 'admin', action: 'clear_sessions', sessions: cleared, peer };
   tell('info', fields, `clearing of all sessions (${cleared}) was asked for by ${peer}`);

@@ -40,8 +40,7 @@ export function describeLive(readings: LiveReadings, state: Omit<AdminState, 'wa
   };
 }
 
-/** What `/live` tells of the service config. */
-export function configOf({ program }: Pick<AdminState, 'program'>): LiveSnapshot['config'] {
+function configOf({ program }: Pick<AdminState, 'program'>): LiveSnapshot['config'] {
   if (program === null) return { path: null, version: '', rejected: false };
   const { path, version, problem } = program.configBrief();
   return { path, version, rejected: problem !== null };

@@ -15,24 +15,13 @@ const longText = 300;
 const recordBytes = 400;
 const attemptBytes = 200;
 
-/** What of a call may be long, in a record or in words. */
-interface CallTexts {
-  readonly method: string;
-  readonly message?: string | undefined;
-  readonly attempts: readonly { readonly message?: string | undefined }[];
-}
-
 /** About what a call takes to keep (bytes), and whether that is less once it is in words. */
-export function sizeOf({ method, message = '', attempts }: CallTexts): {
-  readonly bytes: number;
-  readonly large: boolean;
-} {
+export function sizeOf({ method, message, attempts }: CallRecord): { readonly bytes: number; readonly large: boolean } {
   let large = attempts.length > mostAttempts || method.length > longText || message.length > longText;
   let text = Math.min(method.length, longText) + Math.min(message.length, longText);
   for (const attempt of attempts) {
-    const { length } = attempt.message ?? '';
-    text += Math.min(length, longText);
-    large ||= length > longText;
+    text += Math.min(attempt.message.length, longText);
+    large ||= attempt.message.length > longText;
   }
   // Two bytes a character, which may be escaped.
   return { bytes: recordBytes + attemptBytes * Math.min(attempts.length, mostAttempts) + 2 * text, large };

@@ -4,9 +4,8 @@ import type { Duplex } from 'node:stream';
 import { tokenCheck } from '../runtime/bearer.js';
 import { isBeyondLoopback } from '../runtime/loopback.js';
 import { formatEndpoint } from '../upstream/endpoint.js';
-import type { Answer } from './admin-state.js';
-import { createEndpoints, type Endpoints } from './endpoints.js';
-import type { EventHub } from './event-hub.js';
+import type { AdminState, Answer } from './admin-state.js';
+import { createEndpoints } from './endpoints.js';
 
 export interface AdminOptions {
   /** Makes the server listen; resolves to the address really bound, rejects with one sentence. */
@@ -17,9 +16,7 @@ export interface AdminOptions {
   readonly hosts: readonly string[];
   /** The bearer token; null where there is none. */
   readonly token: string | null;
-  readonly endpoints: Endpoints;
-  /** Its streams end with the listener. */
-  readonly hub: Pick<EventHub, 'stop'>;
+  readonly state: AdminState;
   /** A fault of ours, which that one request is answered 500 for. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -46,7 +43,7 @@ const maxConnections = 256;
 
 export function createAdmin(options: AdminOptions): Admin {
   const { listen } = options;
-  const answer = createEndpoints(options.endpoints, {
+  const answer = createEndpoints(options.state, {
     hosts: new Set(options.hosts.map((host) => host.toLowerCase())),
     get beyondLoopback() {
       return beyondLoopback;
@@ -116,7 +113,7 @@ export function createAdmin(options: AdminOptions): Admin {
       server.on('error', () => {});
     },
     stop() {
-      options.hub.stop();
+      options.state.watch.hub.stop();
       return new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -206,8 +203,6 @@ function stream(
   { status, type, headers }: Answer,
   begin: NonNullable<Answer['stream']>,
 ): void {
-  // Gone while its answer was made: nobody would say so again.
-  if (response.destroyed) return;
   response.writeHead(status, { 'content-type': type, ...always, ...headers });
   const { socket } = response;
   const onGone = begin({

@@ -6,10 +6,6 @@ interface Piece {
 
 type Next = () => Promise<Piece | null>;
 
-/** Pieces that are made when they are asked for, or come from elsewhere. */
-type Pieces = Iterable<string> | AsyncIterable<string>;
-type Steps = Iterator<string> | AsyncIterator<string>;
-
 /** A text that is being made, as long as somebody reads it. */
 interface Rendering {
   readonly first: Next;
@@ -27,7 +23,7 @@ const mostRenderings = 4;
  * is made reads the same one. Nothing is made that nobody waits for.
  */
 export class SharedText {
-  private readonly render: () => Pieces;
+  private readonly render: () => Iterable<string>;
   private readonly turn: () => Promise<void>;
   private readonly now: () => number;
   /** The one that others may join. */
@@ -40,7 +36,7 @@ export class SharedText {
    * @param turn resolves when a piece may be made: one in each turn of the event loop, however many renderings there are
    * @param now clock milliseconds
    */
-  constructor(render: () => Pieces, turn: () => Promise<void>, now: () => number) {
+  constructor(render: () => Iterable<string>, turn: () => Promise<void>, now: () => number) {
     this.render = render;
     this.turn = turn;
     this.now = now;
@@ -64,22 +60,21 @@ export class SharedText {
     const done = (): void => {
       if (this.current === rendering) this.current = null;
     };
-    const pieces = this.render();
-    const steps = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
+    const steps = this.render()[Symbol.iterator]();
     const rendering = { first: this.link(steps, done), since: this.now() };
     this.current = rendering;
     return rendering;
   }
 
   /** Made once, when the first asks for it. */
-  private link(steps: Steps, done: () => void): Next {
+  private link(steps: Iterator<string>, done: () => void): Next {
     let made: Promise<Piece | null> | null = null;
     const make = async (): Promise<Piece | null> => {
       try {
         for (;;) {
           await this.turn();
           this.release();
-          const step = await steps.next();
+          const step = steps.next();
           if (step.done === true) break;
           if (step.value !== '') return { bytes: Buffer.from(step.value), next: this.link(steps, done) };
         }

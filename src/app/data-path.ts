@@ -168,7 +168,6 @@ export function createDataPath(
     }),
     onHealthChange: book.onChange,
     sessions,
-    sessionOwner: null,
     losses: new LossBook(
       { turn, clock, alarms },
       {

@@ -82,22 +82,6 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** What `hedgerow serve` runs: one process, or a primary with its workers. */
-export type ServedApp = Pick<
-  App,
-  | 'start'
-  | 'listening'
-  | 'adminAddress'
-  | 'controlAddress'
-  | 'configure'
-  | 'putEndpoints'
-  | 'resolveAgain'
-  | 'secureClients'
-  | 'secureBackends'
-  | 'quiesce'
-  | 'drain'
->;
-
 /** All zero when nothing is going on, but for connections that are kept. */
 export interface Ledger {
   readonly calls: number;

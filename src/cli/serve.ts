@@ -1,5 +1,4 @@
-import { createServed, type ServedOptions } from '../app/served.js';
-import type { AppEvents, FileContents, Ports } from '../app.js';
+import { type AppEvents, createApp, type FileContents, type Ports } from '../app.js';
 import type { SettingOrigins } from '../config/read-settings.js';
 import type { Settings } from '../config/settings.js';
 import { fileProblem } from './file-problem.js';
@@ -37,8 +36,6 @@ export interface ServeIo extends Pick<FollowIo, 'readAgain' | 'watch'> {
   /** Milliseconds since 1970. */
   readonly wallNow: () => number;
   readonly log: ServeLog;
-  /** For more processes than one. */
-  readonly processes: ServedOptions;
   /** Resolves when the first SIGTERM or SIGINT comes, with its name. */
   readonly terminated: Promise<string>;
   /** Calls `listener` at each SIGHUP from now on. */
@@ -68,7 +65,7 @@ export async function serve(
     for (const note of [...notes, ...loaded.warnings, ...tlsWarnings(settings, files)]) io.log.warn(note);
     const { readAgain, watch, ports, wallNow, log } = io;
     const program = new ServedProgram({ settings, origins, loaded, ports, wallNow, info: log.info });
-    const app = createServed(settings, loaded.config, files, ports, log, program, io.processes);
+    const app = createApp(settings, loaded.config, files, ports, log, program);
     try {
       await app.start();
     } catch (error) {

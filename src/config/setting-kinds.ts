@@ -154,24 +154,6 @@ export function integer(min: number, max: number): Kind<number> {
   };
 }
 
-/** A whole number between two bounds, or `auto`: whoever knows the machine decides. */
-export function integerOrAuto(min: number, max: number): Kind<number | 'auto'> {
-  const counted = integer(min, max);
-  const orAuto = (parsed: Parsed<number>): Parsed<number> => (parsed.ok ? parsed : wrong(`${parsed.problem}, or auto`));
-  return {
-    metavar: `${counted.metavar}|auto`,
-    range: counted.range,
-    bare: null,
-    json: 'a number, or "auto"',
-    fromText: (text) => (text === 'auto' ? { ok: true, value: text } : orAuto(counted.fromText(text))),
-    fromNode: (node) => {
-      const parsed = counted.fromNode?.(node) ?? null;
-      return parsed === null ? null : orAuto(parsed);
-    },
-    show: asIs,
-  };
-}
-
 /** A decimal number between two bounds; in the file a number. */
 export function decimal(min: number, max: number): Kind<number> {
   const judge = (value: number): Parsed<number> =>

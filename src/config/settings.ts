@@ -8,7 +8,6 @@ import {
   durationOrOff,
   host,
   integer,
-  integerOrAuto,
   listenAddress,
   listenAddressOrOff,
   metadataPrefix,
@@ -41,12 +40,6 @@ export const settingTable = {
     listenAddress,
     ['127.0.0.1:50051'],
     'Where clients connect: HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 picks one.',
-  ),
-  workers: one(
-    'Listening and backends',
-    integerOrAuto(1, 64),
-    '1',
-    'Processes that share these addresses; auto: one for each core that is available.',
   ),
   backend: many(
     'Listening and backends',

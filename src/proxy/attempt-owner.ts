@@ -4,7 +4,7 @@ import type { BackendId } from '../grpc/backend-id.js';
 export interface AttemptOwner<Attempt> {
   /** A stream is open: send the request's HEADERS and what is kept of its bytes. */
   attemptOpened(attempt: Attempt): void;
-  /** Response headers that are not Trailers-Only are in `attempt.initial`. */
+  /** Response headers that are not Trailers-Only are in `attempt.takeInitial()`. */
   attemptAnswered(attempt: Attempt): void;
   /** Offers response bytes to the client; returns how many were taken. */
   attemptOffers(chunk: Uint8Array, start: number, end: number): number;

@@ -69,8 +69,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   sentAt = 0;
   /** What it has passed on is freed once its HEADERS have left. */
   awaitsFlush = false;
-  /** Response headers that are not Trailers-Only, until they are passed on. */
-  initial: readonly MetadataField[] | null = null;
+  private initial: readonly MetadataField[] | null = null;
   /** The backend's own trailers, or its Trailers-Only answer; null where it gave none. */
   trailers: readonly MetadataField[] | null = null;
   end: AttemptEnd | null = null;
@@ -81,11 +80,9 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
   /** The same, as the deadline had passed. */
   expired = false;
   readonly trigger: HedgeTrigger | null;
-
   /** Backends that its call had tried when it began. */
   readonly avoid: readonly BackendId[];
-
-  /** Null before its HEADERS were handed over, and once its end has been told. */
+  /** Null before its HEADERS were handed over, and after its end. */
   private health: BackendHealth | null = null;
   private mark: Mark = 0;
   /** Negative: END_STREAM of the request has not been handed over. */
@@ -128,7 +125,6 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     return this.backend?.id ?? this.search?.waitingAt ?? null;
   }
 
-  /** END_STREAM of the request has been handed over. */
   get requestEnded(): boolean {
     return this.requestEndedAt >= 0;
   }
@@ -146,9 +142,20 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     return standing !== 'clean' && standing !== 'recent' && standing !== 'rate_limited';
   }
 
-  /** Looks for a place (D12, No backend; D16). */
   place(): void {
     this.search?.begin();
+  }
+
+  /** Response headers that have just come. Once: a stream may stay open for hours, and they are of no more use. */
+  takeInitial(): readonly MetadataField[] {
+    const { initial } = this;
+    this.initial = null;
+    return initial ?? [];
+  }
+
+  /** Response headers that were not Trailers-Only have come. */
+  get hasAnswered(): boolean {
+    return this.answeredAt >= 0;
   }
 
   // === PlaceSeeker ===
@@ -290,7 +297,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
         return;
       }
       if (end.kind === 'lost') this.lost(end);
-      else this.settle(judgeStreamEnd(end, this.answeredAt >= 0));
+      else this.settle(judgeStreamEnd(end, this.hasAnswered));
     } catch (error) {
       this.owner.attemptFailed(error);
     }
@@ -304,7 +311,7 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
     }
     const life = connection === null ? null : (backend?.lifeOf(connection) ?? null);
     this.lostGeneration = life?.generation ?? backend?.generation ?? 0;
-    this.settle(judgeStreamEnd(end, this.answeredAt >= 0, life?.superseded ?? false));
+    this.settle(judgeStreamEnd(end, this.hasAnswered, life?.superseded ?? false));
   }
 
   /** Another is what its backend's name stands for by now, at another address: what ends here says nothing of that one. */
@@ -339,14 +346,13 @@ export class Attempt implements StreamEvents, PlaceSeeker, MeteredAttempt {
 
   /** D21; before the machine hears of the end, so that what follows is placed by it. */
   private tellHealth(end: AttemptEnd | Unended): void {
-    const { health, parts, answeredAt } = this;
+    const { health, parts } = this;
     if (health === null) return;
     this.health = null;
     this.backend?.calls.ended(typeof end === 'string' ? null : end.code);
-    const answered = answeredAt >= 0;
-    const silent = (answered ? answeredAt : this.endedAt) - this.sentAt;
+    const silent = (this.hasAnswered ? this.answeredAt : this.endedAt) - this.sentAt;
     const owed = this.requestEnded ? this.endedAt - this.requestEndedAt : -1;
-    const verdict = this.replaced ? neutral : parts.blame.judge(end, this.path, silent, owed, answered);
+    const verdict = this.replaced ? neutral : parts.blame.judge(end, this.path, silent, owed, this.hasAnswered);
     const change = health.ended(this.mark, verdict, this.endedAt, silent);
     if (change !== null) parts.onHealthChange(change);
   }

@@ -224,11 +224,9 @@ export class Call implements StreamEvents, AttemptOwner<Attempt>, MachineOwner, 
   attemptAnswered(attempt: Attempt): void {
     this.noteReached(attempt);
     this.dispatch({ type: 'headersReceived', attempt: attempt.id });
-    if (this.done || this.winner !== attempt || attempt.initial === null || this.headersForwarded) return;
+    if (this.done || this.winner !== attempt || this.headersForwarded) return;
     this.headersForwarded = true;
-    const fields = initialAnswer(this.parts, attempt.initial, attempt.backend?.name ?? null);
-    // A stream may stay open for hours; its headers are of no more use.
-    attempt.initial = null;
+    const fields = initialAnswer(this.parts, attempt.takeInitial(), attempt.backend?.name ?? null);
     if (!this.home.connection.sendHeaders(this.stream, fields, false)) {
       this.headersForwarded = false;
       this.refusedAnswer = attempt;

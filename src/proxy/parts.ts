@@ -1,6 +1,6 @@
 import type { Blame } from '../balance/blame.js';
 import type { Health, HealthChange } from '../balance/health-types.js';
-import type { SessionOwner, Sessions } from '../balance/sessions.js';
+import type { Sessions } from '../balance/sessions.js';
 import type { Picker } from '../balance/types.js';
 import type { Throttle } from '../policy/throttle.js';
 import type { CallPolicy } from '../policy/types.js';
@@ -31,8 +31,6 @@ export interface ProxyParts {
   readonly blame: Blame;
   readonly onHealthChange: (change: HealthChange) => void;
   readonly sessions: Sessions;
-  /** Whom the first call of an id asks, where another process owns the sessions (D31); null: they are this one's own. */
-  readonly sessionOwner: SessionOwner | null;
   readonly losses: LossBook;
   /** What is in force for a path, captured when the call starts (CFG-10). */
   readonly policyFor: (path: string) => CallPolicy;

@@ -1,5 +1,4 @@
 import { allows } from '../balance/bounds.js';
-import type { Found, SessionOwner } from '../balance/sessions.js';
 import type { Bounds, Pick, PickQuery } from '../balance/types.js';
 import { unplacedEnd } from '../grpc/attempt-end.js';
 import type { AttemptEnd } from '../grpc/attempt-facts.js';
@@ -13,12 +12,8 @@ import { type SessionSeat, sessionLost, sessionsFull } from './session-seat.js';
 
 /** Shared: nearly every search ends without a failure. */
 const nobody: readonly BackendId[] = [];
-type Miss = Exclude<Pick, { kind: 'use' }>;
-
-const none: Miss = { kind: 'none' };
-const overloaded: Miss = { kind: 'overloaded' };
-/** The owner of the sessions has been asked (D31), and will say more. */
-const asked = { kind: 'asked' } as const;
+const none: Pick = { kind: 'none' };
+const overloaded: Pick = { kind: 'overloaded' };
 
 /** What a place must be. */
 export interface PlaceWish {
@@ -66,8 +61,6 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
   private over = false;
   /** Waits for any backend to come up. */
   private hopeful: (() => void) | null = null;
-  /** Gives up the question to the owner of the sessions that it waits for. */
-  private takeBack: (() => void) | null = null;
 
   constructor(seeker: PlaceSeeker, parts: ProxyParts, wish: PlaceWish) {
     this.seeker = seeker;
@@ -112,8 +105,11 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     for (;;) {
       const pick = this.pick();
       if (pick.kind !== 'use') {
-        if (pick.kind === 'asked' || !this.goesOn(pick)) return;
-        continue;
+        // Told once, also to a call that could go elsewhere (D15).
+        if (this.losesSession(pick)) this.miss(sessionLostEnd(this.seat?.backend ?? ''));
+        else if (this.loosen(pick)) continue;
+        else this.endWithout(pick);
+        return;
       }
       const backend = pool.get(pick.id);
       if (backend === undefined) {
@@ -132,22 +128,12 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     }
   }
 
-  /** The pick found nobody. False: that was the end, or it waits. */
-  private goesOn(pick: Miss): boolean {
-    // Told once, also to a call that could go elsewhere (D15).
-    if (this.losesSession(pick)) this.miss(sessionLostEnd(this.seat?.backend ?? ''));
-    else if (this.loosen(pick)) return true;
-    else this.endWithout(pick);
-    return false;
-  }
-
-  private pick(): Pick | typeof asked {
+  private pick(): Pick {
     const { pool, picker } = this.parts;
     const { seat, bounds } = this;
     if (seat === null) return picker.pick(pool.backends, this);
     const { backend: id } = seat;
     if (id === null) {
-      if (seat.owner !== null) return this.ask(seat, seat.owner);
       const pick = seat.choose(pool.backends, this);
       if (pick.kind === 'use') this.bindTo(pick.id);
       return pick;
@@ -160,41 +146,6 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
     return home.maxCalls !== null && home.load >= home.maxCalls ? overloaded : { kind: 'use', id };
   }
 
-  /** The owner decides whose the session is, if nobody has it our candidate's; the search goes on in a later turn. */
-  private ask(seat: SessionSeat, owner: SessionOwner): typeof asked {
-    const pick = seat.candidateOf(this.parts.pool.backends, this);
-    const [candidate, without] = pick.kind === 'use' ? [pick.id, none] : [null, pick];
-    this.takeBack = owner.ask(seat.key, candidate, (found) => {
-      this.takeBack = null;
-      try {
-        if (this.hear(found, seat, without)) this.begin();
-      } catch (error) {
-        this.seeker.placeFailed(error);
-      }
-    });
-    return asked;
-  }
-
-  /** The owner's answer. False: the search is over, or waits. @param without what the pick comes to where nobody has it */
-  private hear(found: Found, seat: SessionSeat, without: Miss): boolean {
-    switch (found.kind) {
-      case 'held':
-        seat.take(found.hold, this.now);
-        this.bindTo(found.hold.backend);
-        return true;
-      case 'lost':
-        this.miss(sessionLostEnd(found.backend));
-        return false;
-      case 'none':
-        return this.goesOn(without);
-      case 'full':
-        seat.crowd();
-        return this.goesOn(overloaded);
-      default:
-        return found satisfies never;
-    }
-  }
-
   /** @param id the session's backend; null: it has none yet */
   private bindTo(id: BackendId | null): void {
     const strict = this.wish.onlyOn?.strict ?? true;
@@ -203,7 +154,7 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
   }
 
   /** The pick found nobody. */
-  private endWithout(pick: Miss): void {
+  private endWithout(pick: Exclude<Pick, { kind: 'use' }>): void {
     const { waitForReady } = this.wish;
     switch (pick.kind) {
       case 'skipped':
@@ -275,8 +226,6 @@ export class PlaceSearch implements StreamWaiter, PickQuery {
       this.parts.pool.forget(this.hopeful);
       this.hopeful = null;
     }
-    this.takeBack?.();
-    this.takeBack = null;
   }
 
   /** The session's backend is leaving, or has left: there is nothing to wait for. */

@@ -1,5 +1,5 @@
 import { placeByRendezvous } from '../balance/rendezvous.js';
-import type { SessionHold, SessionOwner, Sessions } from '../balance/sessions.js';
+import type { SessionHold, Sessions } from '../balance/sessions.js';
 import type { Candidate, HealthView, Pick as PickOutcome, PickQuery } from '../balance/types.js';
 import type { BackendId } from '../grpc/backend-id.js';
 import { Status } from '../grpc/status.js';
@@ -18,15 +18,15 @@ export const sessionsFull = 'as many sessions as --session-max-entries permits a
 /** The seat of the session that a client names, or why there is none. @param id as the client sent it */
 export function findSeat(
   id: string,
-  { sessions, sessionOwner, health, clock }: Pick<ProxyParts, 'sessions' | 'sessionOwner' | 'health' | 'clock'>,
+  { sessions, health, clock }: Pick<ProxyParts, 'sessions' | 'health' | 'clock'>,
 ): SessionSeat | Refusal {
   const key = sessionKeyOf(id);
   const found = sessions.find(key, clock.now());
   switch (found.kind) {
     case 'held':
-      return new SessionSeat(key, found.hold, sessions, health, sessionOwner);
+      return new SessionSeat(key, found.hold, sessions, health);
     case 'none':
-      return new SessionSeat(key, null, sessions, health, sessionOwner);
+      return new SessionSeat(key, null, sessions, health);
     case 'lost':
       return { code: Status.UNAVAILABLE, reason: 'session_lost', detail: sessionLost(found.backend) };
     case 'full':
@@ -67,20 +67,11 @@ export class SessionSeat {
   private hold: SessionHold | null;
   /** Where its claims were given back: the repeat goes elsewhere if it can, as from any backend that was tried. */
   private readonly left: BackendId[] = [];
-  /** Who is to be asked for a backend, with a candidate; null: `choose` claims one. */
-  readonly owner: SessionOwner | null;
   private readonly sessions: Sessions;
   private readonly health: HealthView;
 
   /** @param hold null: the session is new, its first pick claims it */
-  constructor(
-    key: string,
-    hold: SessionHold | null,
-    sessions: Sessions,
-    health: HealthView,
-    owner: SessionOwner | null = null,
-  ) {
-    this.owner = owner;
+  constructor(key: string, hold: SessionHold | null, sessions: Sessions, health: HealthView) {
     this.key = key;
     this.hold = hold;
     this.sessions = sessions;
@@ -92,34 +83,12 @@ export class SessionSeat {
     return this.hold?.backend ?? null;
   }
 
-  /** The pick of a session without a backend, and the claim in the same turn (D29). */
-  choose(candidates: readonly Candidate[], query: PickQuery): PickOutcome {
-    const pick = this.candidateOf(candidates, query);
-    if (pick.kind !== 'use') return pick;
-    this.hold = this.sessions.claim(this.key, pick.id, query.now);
-    if (this.hold === null) return this.crowd();
-    // Another call may have claimed it.
-    return this.hold.backend === pick.id ? pick : { kind: 'use', id: this.hold.backend };
-  }
-
-  /** The owner says that there is no room. */
-  crowd(): PickOutcome {
-    this.crowded = true;
-    return overloaded;
-  }
-
-  /** The owner's answer. */
-  take(hold: SessionHold, now: number): void {
-    this.hold?.ended(now);
-    this.hold = hold;
-  }
-
   /**
-   * Whom a session without a backend is to have: rendezvous hashing over the usable ones, so that replicas which see the same
-   * set agree (D31). Tried ones serve where no others are left, parked ones after those: of them the one whose park ends first
-   * (D32).
+   * The pick of a session without a backend: rendezvous hashing over the usable ones, so that replicas which see the same set
+   * agree (D31), and the claim in the same turn (D29). Tried ones serve where no others are left, parked ones after those: of
+   * them the one whose park ends first (D32).
    */
-  candidateOf(candidates: readonly Candidate[], query: PickQuery): PickOutcome {
+  choose(candidates: readonly Candidate[], query: PickQuery): PickOutcome {
     let best = Number.POSITIVE_INFINITY;
     let full = false;
     const levels = candidates.map((candidate) => {
@@ -132,7 +101,11 @@ export class SessionSeat {
     if (best === Number.POSITIVE_INFINITY) return full ? overloaded : none;
     const usable = candidates.filter((_, at) => levels[at] === best);
     const id = placeByRendezvous(this.key, best < parkedLevel ? usable : this.soonest(usable), () => true);
-    return id === null ? none : { kind: 'use', id };
+    if (id === null) return none;
+    this.hold = this.sessions.claim(this.key, id, query.now);
+    if (this.hold !== null) return { kind: 'use', id: this.hold.backend };
+    this.crowded = true;
+    return overloaded;
   }
 
   private levelOf(candidate: Candidate, query: PickQuery): number | 'out' | 'full' {

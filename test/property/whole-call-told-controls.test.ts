@@ -31,7 +31,7 @@ const storyFaults: readonly (readonly [
     (real) => ({
       processedBy(attempts) {
         const last = attempts.at(-1);
-        const refused = last?.end?.message.includes('REFUSED_STREAM') === true && last.initial !== null;
+        const refused = last?.end?.message.includes('REFUSED_STREAM') === true && last.hasAnswered;
         return refused && attempts.length === 1 ? 'no' : real.processedBy(attempts);
       },
     }),

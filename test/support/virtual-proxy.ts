@@ -192,7 +192,6 @@ export class VirtualProxy {
       blame: createBlame({ minBlame: 1000, ignoreDeadline: [], countInternal: false, rateLimit: false }),
       onHealthChange: () => {},
       sessions: createSessions({ ttl: 1, maxAge: null, maxEntries: 1, lostAfter: 1 }, () => null),
-      sessionOwner: null,
       session: 'strict',
       losses: new LossBook(time, { onOutcome() {}, onLoss() {} }),
       policyFor: (path) => methods.lookup(path),

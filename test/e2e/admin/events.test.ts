@@ -10,7 +10,6 @@ import { alive } from '../../support/alive.js';
 import { type EventReader, readEvents } from '../../support/event-reader.js';
 import { backend, live } from '../../support/live.js';
 import { createVirtualTime, type VirtualTime } from '../../support/virtual-time.js';
-import { served } from '../../unit/admin/ask.js';
 import { World } from '../../unit/admin/backends.js';
 import { failed } from '../../unit/admin/call-records.js';
 
@@ -50,7 +49,7 @@ async function start(backends = 1): Promise<Stage> {
     listen: loopback,
     hosts: [],
     token: null,
-    ...served(Object.assign(world, { watch })),
+    state: Object.assign(world, { watch }),
     onDefect: () => {},
   });
   await admin.start();

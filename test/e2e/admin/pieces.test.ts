@@ -6,7 +6,6 @@ import { type Admin, createAdmin } from '../../../src/admin/server.js';
 import { SharedText } from '../../../src/admin/shared-text.js';
 import { bindServer } from '../../../src/runtime/bind-server.js';
 import { alive } from '../../support/alive.js';
-import { served } from '../../unit/admin/ask.js';
 import { World } from '../../unit/admin/backends.js';
 
 const started: Admin[] = [];
@@ -25,7 +24,7 @@ async function start(
     listen: { kind: 'tcp', host: '127.0.0.1', port: 0 },
     hosts: [],
     token: null,
-    ...served(Object.assign(new World([]), { metrics })),
+    state: Object.assign(new World([]), { metrics }),
     onDefect: (error) => defects.push(error),
   });
   await admin.start();

@@ -4,12 +4,9 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { Answer } from '../../../src/admin/admin-state.js';
-import { get } from '../../../src/admin/endpoints.js';
 import { type Admin, type AdminOptions, createAdmin } from '../../../src/admin/server.js';
 import { type BindAddress, bindServer } from '../../../src/runtime/bind-server.js';
 import { alive } from '../../support/alive.js';
-import { served } from '../../unit/admin/ask.js';
 import { World } from '../../unit/admin/backends.js';
 
 const loopback: BindAddress = { kind: 'tcp', host: '127.0.0.1', port: 0 };
@@ -24,7 +21,7 @@ async function start(listen: BindAddress, rest: Partial<AdminOptions> = {}): Pro
     listen,
     hosts: [],
     token: null,
-    ...served(new World([])),
+    state: new World([]),
     onDefect: () => {},
     ...rest,
   });
@@ -205,7 +202,7 @@ test('a defect ends one request with 500 and is told; the next one is answered',
     throw broken;
   };
   Object.assign(world, { throttle: fail, program: { phase: 'running', reload: () => Promise.reject(broken) } });
-  const admin = await start(loopback, { ...served(world), onDefect: (error) => defects.push(error) });
+  const admin = await start(loopback, { state: world, onDefect: (error) => defects.push(error) });
   const to = { host: '127.0.0.1', port: portOf(admin) };
   for (const [method, path] of [
     ['GET', '/throttle'],
@@ -216,34 +213,4 @@ test('a defect ends one request with 500 and is told; the next one is answered',
   }
   expect(defects).toEqual([broken, broken]);
   expect((await ask({ ...to, path: '/healthz' })).status).toBe(200);
-});
-
-test('WRK-14: a stream whose reader went while its answer was made is not begun', async () => {
-  let onAsked = (_answer: (answer: Answer) => void): void => {};
-  const asked = new Promise<(answer: Answer) => void>((resolve) => {
-    onAsked = resolve;
-  });
-  let begun = 0;
-  const stream = (): (() => void) => {
-    begun += 1;
-    return () => {};
-  };
-  const late = get(() => new Promise<Answer>((resolve) => onAsked(resolve)));
-  const sockets: net.Socket[] = [];
-  const admin = await start(loopback, {
-    bind(server) {
-      server.on('connection', (socket: net.Socket) => sockets.push(socket));
-      return bindServer(server, '--admin', loopback);
-    },
-    endpoints: { table: new Map([['/late', late]]), readAsset: null },
-  });
-  const request = http.get({ host: '127.0.0.1', port: portOf(admin), path: '/late', agent: false });
-  request.on('error', () => {});
-  const answer = await alive('the request', asked);
-  const closed = sockets.map((socket) => once(socket, 'close'));
-  request.destroy();
-  await alive('the end of its connection', Promise.all(closed));
-  answer({ status: 200, body: '', type: 'text/event-stream', stream });
-  await new Promise(setImmediate);
-  expect(begun).toBe(0);
 });

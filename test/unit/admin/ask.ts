@@ -1,8 +1,7 @@
-import type { AdminState, Answer } from '../../../src/admin/admin-state.js';
+import type { Answer } from '../../../src/admin/admin-state.js';
 import type { AdmissionRules, RequestFacts } from '../../../src/admin/admission.js';
 import type { BackendRow } from '../../../src/admin/backend-state.js';
-import { createEndpoints, createTable } from '../../../src/admin/endpoints.js';
-import type { AdminOptions } from '../../../src/admin/server.js';
+import { createEndpoints } from '../../../src/admin/endpoints.js';
 import type { World } from './backends.js';
 
 const plain: RequestFacts = {
@@ -14,11 +13,6 @@ const plain: RequestFacts = {
   fetchDest: undefined,
   authorization: undefined,
 };
-
-/** What a listener for it takes. */
-export function served(state: AdminState): Pick<AdminOptions, 'endpoints' | 'hub'> {
-  return { endpoints: { table: createTable(state), readAsset: state.readAsset }, hub: state.watch.hub };
-}
 
 /** One request on loopback, from 127.0.0.1:5, that is answered at once. */
 export function ask(
@@ -38,12 +32,7 @@ function asked(
   facts: Partial<RequestFacts>,
   rules: Partial<AdmissionRules>,
 ): Answer | Promise<Answer> {
-  const answer = createEndpoints(served(world).endpoints, {
-    hosts: new Set(),
-    beyondLoopback: false,
-    isToken: () => false,
-    ...rules,
-  });
+  const answer = createEndpoints(world, { hosts: new Set(), beyondLoopback: false, isToken: () => false, ...rules });
   return answer({ ...plain, ...facts }, url, '127.0.0.1:5');
 }
 

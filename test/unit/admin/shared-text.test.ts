@@ -20,10 +20,8 @@ beforeEach(() => {
   made = [];
 });
 
-const create = (
-  turn = () => Promise.resolve(),
-  make: () => Iterable<string> | AsyncIterable<string> = render,
-): SharedText => new SharedText(make, turn, () => now);
+const create = (turn = () => Promise.resolve(), make: () => Iterable<string> = render): SharedText =>
+  new SharedText(make, turn, () => now);
 
 async function next(reader: AsyncGenerator<Buffer, void>): Promise<string> {
   return String((await reader.next()).value ?? 'end');
@@ -120,21 +118,4 @@ test('a fault reaches all readers, and the next text is another', async () => {
   ]);
   faulty = false;
   expect(await whole(text.read())).toBe('well');
-});
-
-test('WRK-10: a text that comes from elsewhere is read as one that is made here', async () => {
-  let go = (): void => {};
-  const late = new Promise<void>((resolve) => {
-    go = resolve;
-  });
-  const shared = create(undefined, async function* () {
-    yield 'a';
-    await late;
-    yield* ['', 'b'];
-  });
-  const [one, two] = [shared.read(), shared.read()];
-  expect([await next(one), await next(two)]).toEqual(['a', 'a']);
-  const rest = Promise.all([whole(one), whole(two)]);
-  go();
-  expect(await rest).toEqual(['b', 'b']);
 });

@@ -66,7 +66,7 @@ describe('names', () => {
         '--per-call-buffer-limit --pin --pin-on-parked --pin-same-backend-retry --pre-stop-delay ' +
         '--preface-timeout --queue-limit --recent-calls --relay-buffer-limit --response-metadata --service-config ' +
         '--session --session-lost-after --session-max-age --session-max-entries --session-ttl --tls-cert ' +
-        '--tls-client-ca --tls-key --trust-forwarded --via --workers'
+        '--tls-client-ca --tls-key --trust-forwarded --via'
       ).split(' '),
     );
   });
@@ -76,7 +76,6 @@ describe('defaults', () => {
   it('are those of the contract', () => {
     expect(settings({})).toEqual({
       listen: [{ kind: 'tcp', host: '127.0.0.1', port: 50051 }],
-      workers: 1,
       backend: [
         {
           name: 'b1',
@@ -255,28 +254,6 @@ describe('values', () => {
     expect(problem({ flags: [`--max-message-size=${text}`] })).toMatch(
       /^--max-message-size .*(KiB|must be from 1 to 4GiB)/,
     );
-  });
-
-  it('WRK-16: workers are a number or auto, in every source', () => {
-    const workers = (given: Given) => settings(given).workers;
-    expect(workers({ flags: ['--workers', '64'] })).toBe(64);
-    expect(workers({ flags: ['--workers', 'auto'], file: '{"workers": 2}' })).toBe('auto');
-    expect(workers({ env: { HEDGEROW_WORKERS: 'auto' } })).toBe('auto');
-    expect(workers({ file: '{"workers": 2}' })).toBe(2);
-    expect(workers({ file: '{"workers": "auto"}' })).toBe('auto');
-  });
-
-  it.each(['0', '65', '-1', '1.5', 'Auto', 'all', ''])('%j is no number of workers', (text) => {
-    expect(problem({ flags: [`--workers=${text}`] })).toMatch(
-      /^--workers .*: must be an integer from 1 to 64, or auto$/,
-    );
-  });
-
-  it.each([
-    ['65', 'must be an integer from 1 to 64, or auto'],
-    ['true', 'must be a number, or "auto"'],
-  ])('nor is %s in the file', (text, told) => {
-    expect(problem({ file: `{"workers": ${text}}` })).toContain(told);
   });
 
   it('D1, D2: pins are strict unless a word loosens them', () => {

@@ -47,8 +47,6 @@ describe('settings in force', () => {
     ['backendAuthority', ['orders.internal:443'], 'orders.internal:443'],
     ['healthCheck', [''], ''],
     ['healthCheck', ['off'], 'off'],
-    ['workers', ['4'], 4],
-    ['workers', ['auto'], 'auto'],
     ['tlsCert', [], null],
     ['logFormat', [], null],
   ])('%s %j is shown as %j', (key, given, shown) => {
