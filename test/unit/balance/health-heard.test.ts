@@ -58,12 +58,12 @@ describe('which changes are told to other workers', () => {
   const reasons = ['consecutive_failures', 'rate_limited', 'operator', 'not_serving'] as const;
   const routes = ['success', 'lapsed_probe', 'connected', 'serving', 'operator', 'removed'] as const;
 
-  it('WRK-03: parks by failures and by rate limits are, those by hand and by health checks are not', () => {
+  it('parks by failures and by rate limits are, those by hand and by health checks are not', () => {
     const told = reasons.filter((reason) => sharedWithWorkers({ ...park(), reason } as HealthChange));
     expect(told).toEqual(['consecutive_failures', 'rate_limited']);
   });
 
-  it('WRK-04: of releases those of a park by failures, by an answer or a connection', () => {
+  it('of releases those of a park by failures, by an answer or a connection', () => {
     const told = reasons.map((reason) =>
       routes.filter((route) => sharedWithWorkers({ kind: 'released', id, reason, route, parkMs: 0 })),
     );
@@ -77,7 +77,7 @@ describe('which changes are told to other workers', () => {
     release('operator'),
     release('removed'),
     release('serving'),
-  ])('WRK-03: another one that is heard all the same changes nothing: %j', (change) => {
+  ])('another one that is heard all the same changes nothing: %j', (change) => {
     const rig = new Hearer().parked() as Hearer;
     const before = rig.stats;
     expect(rig.hear(change)).toBeNull();
@@ -86,7 +86,7 @@ describe('which changes are told to other workers', () => {
 });
 
 describe('a park that another worker decided', () => {
-  it('WRK-03: holds here for the same time and as the same in its row, and is no call of this worker', () => {
+  it('holds here for the same time and as the same in its row, and is no call of this worker', () => {
     const rig = content();
     const { calls, failures, failure_rate } = rig.stats;
     expect(rig.hear(park(2, 60_000))).toEqual({ ...park(2, 60_000) });
@@ -107,7 +107,7 @@ describe('a park that another worker decided', () => {
     expect([rig.pass(1).standing, rig.mayProbe(true)]).toEqual(['lapsed', true]);
   });
 
-  it('WRK-03: failures of attempts that began before it park no second time', () => {
+  it('failures of attempts that began before it park no second time', () => {
     const rig = content();
     const marks = [rig.began(), rig.began(), rig.began(), rig.began()];
     rig.hears(park()).pass(30_000);
@@ -115,14 +115,14 @@ describe('a park that another worker decided', () => {
     expect(rig.stats.park_streak).toBe(1);
   });
 
-  it('WRK-03: a probe of its own that fails parks for twice as long, though this worker alone had no ground to park', () => {
+  it('a probe of its own that fails parks for twice as long, though this worker alone had no ground to park', () => {
     const rig = content();
     rig.hears(park()).pass(30_000);
     expect(rig.meets(failure)).toMatchObject({ kind: 'parked', parkMs: 60_000, streak: 2 });
     expect(rig.stats.failure_rate).toBe(0.1);
   });
 
-  it('WRK-03: a probe that is under way when another worker fails its own is a probe no more', () => {
+  it('a probe that is under way when another worker fails its own is a probe no more', () => {
     const rig = content();
     rig.hears(park()).pass(30_000);
     const probe = rig.began();
@@ -133,7 +133,7 @@ describe('a park that another worker decided', () => {
     expect(rig.stats).toMatchObject({ parked_for_ms: 60_000, park_streak: 2 });
   });
 
-  it('WRK-03: a longer one of its own is not shortened, and stands as the later in the row', () => {
+  it('a longer one of its own is not shortened, and stands as the later in the row', () => {
     const rig = new Hearer({ parkFirst: 50_000 });
     rig.parked();
     expect(rig.hear(park(1, 30_000))).toBeNull();
@@ -144,7 +144,7 @@ describe('a park that another worker decided', () => {
     expect(rig.stats).toMatchObject({ parked_for_ms: 60_000, park_streak: 3 });
   });
 
-  it('WRK-03: two workers that park at once and hear of each other have parked once', () => {
+  it('two workers that park at once and hear of each other have parked once', () => {
     const rigs = [new Hearer(), new Hearer()] as const;
     const [first, second] = rigs.map((rig) => rig.meets(failure, failure, failure));
     for (const rig of rigs) rig.pass(2);
@@ -153,7 +153,7 @@ describe('a park that another worker decided', () => {
     for (const rig of rigs) expect(rig.stats).toMatchObject({ park_streak: 1, parked_for_ms: 30_000 });
   });
 
-  it('WRK-03: where its failures were all of the transport a new connection of this worker ends it too', () => {
+  it('where its failures were all of the transport a new connection of this worker ends it too', () => {
     const rig = content().hears(park(1, 30_000, true));
     expect(rig.backend.connected(rig.now)).toMatchObject({ kind: 'released', route: 'connected' });
     const other = content().hears(park());
@@ -164,21 +164,21 @@ describe('a park that another worker decided', () => {
     expect(mixed.backend.connected(mixed.now)).toBeNull();
   });
 
-  it('WRK-03: with a park by hand it ends for itself', () => {
+  it('with a park by hand it ends for itself', () => {
     const rig = content();
     rig.backend.park(null, rig.now);
     rig.hears(park()).hears(release('success'));
     expect(rig.stats).toMatchObject({ park_reason: 'operator', park_streak: 0 });
   });
 
-  it('WRK-03: counts as one absence with the parks that follow it', () => {
+  it('counts as one absence with the parks that follow it', () => {
     const rig = content();
     const from = rig.now;
     rig.hears(park()).pass(30_000).meets(failure);
     expect(rig.backend.absentSince(rig.now)).toBe(from);
   });
 
-  it('WRK-03: of a backend that is gone nothing is heard', () => {
+  it('of a backend that is gone nothing is heard', () => {
     const rig = new Hearer();
     rig.health.forget(rig.id, rig.now);
     expect(rig.hear(park())).toBeNull();
@@ -187,7 +187,7 @@ describe('a park that another worker decided', () => {
 });
 
 describe('a rate limit that another worker met', () => {
-  it('WRK-03: parks here for the same time; the next one of this worker takes the next step', () => {
+  it('parks here for the same time; the next one of this worker takes the next step', () => {
     const rig = content();
     expect(rig.hear(limited(10_000))).toEqual(limited(10_000));
     expect(rig.stats).toMatchObject({ standing: 'rate_limited', rate_limited_for_ms: 10_000, rate_limited: 0 });
@@ -195,14 +195,14 @@ describe('a rate limit that another worker met', () => {
     expect(rig.meets(limit())).toMatchObject({ parkMs: 20_000, streak: 2 });
   });
 
-  it('WRK-03: those of attempts that began before it take no step', () => {
+  it('those of attempts that began before it take no step', () => {
     const rig = content();
     const mark = rig.began();
     rig.hears(limited(10_000)).pass(10_000);
     expect(rig.end(mark, limit())).toBeNull();
   });
 
-  it('WRK-03: shortens none, and an answer ends its row', () => {
+  it('shortens none, and an answer ends its row', () => {
     const rig = content();
     rig.meets(limit(40_000));
     expect(rig.hear(limited(10_000))).toBeNull();
@@ -212,13 +212,13 @@ describe('a rate limit that another worker met', () => {
     expect(rig.meets(limit())).toMatchObject({ parkMs: 10_000, streak: 1 });
   });
 
-  it('WRK-03: an answer ends the row of one that was heard alone', () => {
+  it('an answer ends the row of one that was heard alone', () => {
     const rig = content();
     rig.hears(limited(10_000)).pass(10_000).meets(success);
     expect(rig.meets(limit())).toMatchObject({ parkMs: 10_000, streak: 1 });
   });
 
-  it('WRK-03: after a long rest it is a first one, as one of its own', () => {
+  it('after a long rest it is a first one, as one of its own', () => {
     const rig = content();
     rig.meets(limit());
     rig.pass(10_000).meets(limit());
@@ -228,7 +228,7 @@ describe('a rate limit that another worker met', () => {
 });
 
 describe('a release that another worker decided', () => {
-  it('WRK-04: an answer there ends the park here, its row and the failures in it', () => {
+  it('an answer there ends the park here, its row and the failures in it', () => {
     const rig = new Hearer().parked() as Hearer;
     expect(rig.pass(1000).hear(release('success'))).toEqual({ ...release('success'), parkMs: 29_000 });
     expect(rig.stats).toMatchObject({
@@ -243,7 +243,7 @@ describe('a release that another worker decided', () => {
     expect(rig.meets(failure, failure, failure)).toBeNull();
   });
 
-  it('WRK-04: a probe that is answered there ends it here; the row of parks goes on until an end that is good', () => {
+  it('a probe that is answered there ends it here; the row of parks goes on until an end that is good', () => {
     const rig = new Hearer().parked() as Hearer;
     rig.pass(30_000);
     expect(rig.hear(release('lapsed_probe'))).toMatchObject({ route: 'lapsed_probe', parkMs: 0 });
@@ -253,27 +253,27 @@ describe('a release that another worker decided', () => {
     expect(rig.stats.park_streak).toBe(0);
   });
 
-  it('WRK-04: the row of a park that was heard alone ends with an answer as well', () => {
+  it('the row of a park that was heard alone ends with an answer as well', () => {
     const rig = content().hears(park()).pass(30_000) as Hearer;
     rig.hears(release('lapsed_probe')).meets(success);
     expect(rig.stats).toMatchObject({ park_streak: 0, consecutive_failures: 0 });
   });
 
-  it('WRK-04: a new connection there ends the park here where its failures were of the transport alone', () => {
+  it('a new connection there ends the park here where its failures were of the transport alone', () => {
     const rig = new Hearer().parked(lost) as Hearer;
     expect(rig.hear(release('connected'))).toMatchObject({ route: 'connected' });
     expect(rig.stats).toMatchObject({ park_streak: 1, consecutive_hard_failures: 0, standing: 'recent' });
     expect((new Hearer().parked(failure) as Hearer).hear(release('connected'))).toBeNull();
   });
 
-  it('WRK-04: without a park it says nothing, and failures in a row end all the same', () => {
+  it('without a park it says nothing, and failures in a row end all the same', () => {
     const rig = new Hearer();
     rig.meets(failure, failure);
     expect(rig.hear(release('success'))).toBeNull();
     expect(rig.stats.consecutive_hard_failures).toBe(0);
   });
 
-  it('WRK-04: leaves a rate limit until its time is over', () => {
+  it('leaves a rate limit until its time is over', () => {
     const rig = content();
     rig.meets(limit(40_000));
     rig.hears(release('success'));
@@ -299,7 +299,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 120, size: 'max' },
 );
 
-it('WRK-03, WRK-04: however three workers tell each other, no park is shortened by one, none lasts, and all can be probed', () => {
+it('however three workers tell each other, no park is shortened by one, none lasts, and all can be probed', () => {
   console.info(`heard: HEDGEROW_SEED=${seed}`);
   let parks = 0;
   let releases = 0;
